@@ -21,7 +21,7 @@ from callscore.comparison.inputs import (
 from callscore.comparison.row_differences import (
     COST,
     FINAL,
-    PairedCalls,
+    PairedCounts,
     RowLabel,
     joint_shape,
     pair_models,
@@ -200,7 +200,7 @@ def _unit_of(shape: ModelShape) -> str:
 
 def _rows(
     first: Competitor, second: Competitor, shape: ModelShape, names: Mapping[ScoreKey, RowLabel]
-) -> tuple[list[RowDifference], PairedCalls | None]:
+) -> tuple[list[RowDifference], PairedCounts | None]:
     if first.contributions is None or second.contributions is None:
         return _card_rows(first.score, second.score, names), None
     pairs = [
@@ -210,7 +210,8 @@ def _rows(
     pairs = [pair for pair in pairs if pair.calls]
     if not pairs:
         raise UsageError(f"{first.label} and {second.label}: no call was answered by both")
-    return row_differences(pairs, names, RESAMPLES), pairs[0]
+    rows, pair = row_differences(pairs, names, RESAMPLES), pairs[0]
+    return rows, PairedCounts(pair.shape, pair.calls, pair.only_first, pair.only_second)
 
 
 def _card_rows(

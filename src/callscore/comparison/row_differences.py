@@ -35,12 +35,14 @@ from callscore.stats.intervals import Interval
 from callscore.stats.label_corrections import LabelCorrection, label_matrix
 from callscore.stats.matrix import (
     ALL_CALLS,
+    CallLines,
     CallMatrix,
     ColumnKey,
     ResamplingUnits,
-    call_matrix,
+    SparseMatrix,
     group_calls,
     make_units,
+    sparse_matrix,
 )
 from callscore.stats.power import calls_for_difference, detectable_difference, spread_of
 from callscore.stats.resampling import ModelValues, Replicates
@@ -48,6 +50,9 @@ from callscore.stats.weighted_scores import ScoreKey, scores
 from callscore.suites.registry import Catalog
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from callscore.stats.matrix import Floats
 
 
@@ -86,7 +91,7 @@ class LabelledPair(NamedTuple):
 
 def labelled_pair(
     contributions: Collection[Contributions],
-    matrices: Sequence[CallMatrix],
+    matrices: Sequence[SparseMatrix],
     shape: ModelShape,
 ) -> LabelledPair | None:
     """The labels of both models on the calls that they share; None if one has too few."""
@@ -95,7 +100,7 @@ def labelled_pair(
         labels = label_matrix(of_model, shape, matrix.units, matrix)
         if labels is None:
             return None
-        given = ClaimInput(shape, matrix, matrix.sums.max(axis=1, initial=0.0))
+        given = ClaimInput(shape, matrix.dense(), matrix.heaviest())
         correction = LabelCorrection(labels, matrix.place, shape)
         found.append(ModelCorrection(at, given, labels, correction))
     return LabelledPair(*found)
@@ -113,14 +118,23 @@ class PairedCalls(NamedTuple):
     """Two models on the same calls."""
 
     shape: ModelShape
-    first: CallMatrix
-    second: CallMatrix
+    first: SparseMatrix
+    second: SparseMatrix
     calls: int
     """Calls that both answered, in any task."""
     only_first: int
     only_second: int
     labels: LabelledPair | None = None
     """How labels of people correct both; None if one of them has too few."""
+
+
+class PairedCounts(NamedTuple):
+    """What remains of `PairedCalls` when the rows are computed, as their sums may be large."""
+
+    shape: ModelShape
+    calls: int
+    only_first: int
+    only_second: int
 
 
 class RowLabel(NamedTuple):
@@ -205,47 +219,50 @@ def pair_models(first: Contributions, second: Contributions, shape: ModelShape) 
     import numpy as np
 
     units = make_units([first, second], most=ALL_CALLS)
-    one, other = call_matrix(first, shape, units), call_matrix(second, shape, units)
+    one, other = (sparse_matrix(of_model, shape, units) for of_model in (first, second))
     places = [place for place in one.place if place in other.place]
-    place = {name: at for at, name in enumerate(places)}
-    sums = [_lines_at(matrix, places) for matrix in (one, other)]
-    del one, other
     answered = [np.zeros(units.size, bool), np.zeros(units.size, bool)]
     both = np.zeros(units.size, bool)
+    shared: dict[str, npt.NDArray[np.bool_]] = {}
     for task in shape.tasks:
-        at = place.get((task, "", "cases"))
-        if at is None:
+        if (task, "", "cases") not in places:
             continue
-        has_cases = [of_model[at] > 0 for of_model in sums]
-        shared = has_cases[0] & has_cases[1] & (sums[0][at] == sums[1][at])
+        cases = [matrix.sums[matrix.place[task, "", "cases"]] for matrix in (one, other)]
+        shared[task] = (cases[0] > 0) & (cases[0] == cases[1])
         for side in (0, 1):
-            answered[side] |= has_cases[side]
-        both |= shared
-        for line in (line for name, line in place.items() if name[0].split(STRATUM)[0] == task):
-            for of_model in sums:
-                of_model[line, ~shared] = 0.0
-    common = np.flatnonzero(both)
-    calls = ResamplingUnits(units.calls[common], len(common))
-    if len(common) < units.size:
-        sums = [of_model[:, common] for of_model in sums]
-    matrices = [CallMatrix(calls, place, of_model) for of_model in sums]
+            answered[side] |= cases[side] > 0
+        both |= shared[task]
+    first_matrix = _limit_to(one, places, shared, both)
+    del one  # it may be large
+    second_matrix = _limit_to(other, places, shared, both)
+    del other
     return PairedCalls(
         shape,
-        matrices[0],
-        matrices[1],
-        len(common),
+        first_matrix,
+        second_matrix,
+        len(first_matrix.units.calls),
         int((answered[0] & ~both).sum()),
         int((answered[1] & ~both).sum()),
-        labelled_pair((first, second), matrices, shape),
+        labelled_pair((first, second), (first_matrix, second_matrix), shape),
     )
 
 
-def _lines_at(matrix: CallMatrix, places: Sequence[ColumnKey]) -> Floats:
-    """These lines of a matrix; the matrix itself, not a copy, if they are all of it in order."""
-    if list(matrix.place) == list(places):
-        return matrix.sums
-    lines: Floats = matrix.sums[[matrix.place[name] for name in places]]
-    return lines
+def _limit_to(
+    matrix: SparseMatrix,
+    places: Sequence[ColumnKey],
+    shared: Mapping[str, npt.NDArray[np.bool_]],
+    both: npt.NDArray[np.bool_],
+) -> SparseMatrix:
+    """These lines of a matrix, by call that both models answered; a task adds shared calls only."""
+    import numpy as np
+
+    calls = matrix.units.calls[both]
+    sums = CallLines(len(calls))
+    for name in places:
+        line, of_task = matrix.sums[matrix.place[name]], shared.get(name[0].split(STRATUM)[0])
+        sums.add((line if of_task is None else np.where(of_task, line, 0.0))[both])
+    place = {name: at for at, name in enumerate(places)}
+    return SparseMatrix(ResamplingUnits(calls, len(calls)), place, sums)
 
 
 def row_differences(
@@ -302,7 +319,7 @@ def _with_claim(row: RowDifference, pair: PairedCalls, found: ResampledDifferenc
     """The row of the Final Score: whether it is significant, and what may be claimed    STATS §2"""
     first, second = claim_scores(
         [
-            ClaimInput(pair.shape, group_calls(matrix), matrix.sums.max(axis=1, initial=0.0))
+            ClaimInput(pair.shape, group_calls(matrix), matrix.heaviest())
             for matrix in (pair.first, pair.second)
         ]
     )

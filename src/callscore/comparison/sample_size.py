@@ -137,7 +137,7 @@ def _plan_pair(
     pair = pair_models(first.contributions, second.contributions, shape)
     names = (first.score.model, second.score.model)
     price = _cost_per_call([first.score, second.score])
-    jackknifed = [_leave_one_out(shape, m.place, m.sums) for m in (pair.first, pair.second)]
+    jackknifed = [_leave_one_out(shape, m.place, m.dense().sums) for m in (pair.first, pair.second)]
     if pair.calls < 2 or FINAL not in jackknifed[0]:
         return
     values, jackknife = (jackknifed[1][FINAL][at] - jackknifed[0][FINAL][at] for at in (0, 1))

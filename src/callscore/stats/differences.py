@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from callscore.stats.claims import FinalValues, difference_limits
 from callscore.stats.intervals import LEVEL
-from callscore.stats.matrix import CallMatrix
+from callscore.stats.matrix import CallLines, CallMatrix
 from callscore.stats.rates import rule_of_three_interval
 from callscore.stats.resampling import (
     RESAMPLES,
@@ -165,8 +165,8 @@ def discordant_calls(gaps: Iterable[Floats], calls: int) -> npt.NDArray[np.bool_
 
 
 def sign_flip_p(
-    first: Floats,
-    second: Floats,
+    first: Sequence[Floats] | Floats,
+    second: Sequence[Floats] | Floats,
     score: Score[Key],
     lines: Mapping[Key, Sequence[int]],
     seed: int,
@@ -177,20 +177,24 @@ def sign_flip_p(
     14 calls are discordant in these sums; otherwise p is (1 + hits) / (1 + flips) over 10,000
     random flips. None if the score is undefined.
     """
+    import numpy as np
+
     total, gap = _add_and_subtract(first, second)
-    observed = {key: abs(float(d[0])) for key, d in _differences(score, total, gap.sum(1)).items()}
+    gap_sums = np.array([line.sum() for line in gap])
+    observed = {key: abs(float(d[0])) for key, d in _differences(score, total, gap_sums).items()}
     exact: dict[bytes, list[Key]] = {}
     sampled: list[Key] = []
     for key, indices in lines.items():
-        is_discordant = discordant_calls((gap[at] for at in indices), gap.shape[1])
+        is_discordant = discordant_calls((gap[at] for at in indices), gap.calls)
         if is_discordant.sum() <= MAX_EXACT:
             exact.setdefault(is_discordant.tobytes(), []).append(key)
         else:
             sampled.append(key)
     result: dict[Key, float | None] = {}
     for keys in exact.values():
-        flipped = gap[:, discordant_calls((gap[at] for at in lines[keys[0]]), gap.shape[1])]
-        fixed = gap.sum(axis=1) - flipped.sum(axis=1)
+        is_discordant = discordant_calls((gap[at] for at in lines[keys[0]]), gap.calls)
+        flipped = np.array([line[is_discordant] for line in gap])
+        fixed = gap_sums - flipped.sum(axis=1)
         differences = _differences(
             score, total, fixed[:, None] + flipped @ _all_signs(flipped.shape[1])
         )
@@ -199,15 +203,17 @@ def sign_flip_p(
     return {key: result[key] for key in lines}
 
 
-def _add_and_subtract(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+def _add_and_subtract(
+    first: Sequence[Floats] | Floats, second: Sequence[Floats] | Floats
+) -> tuple[Floats, CallLines]:
     """Σ (first + second) by line, and second − first, on a grid where sums are exact"""
     import numpy as np
 
-    total, gap = np.zeros(len(first)), np.empty_like(second)
-    for at in range(len(first)):  # a line at a time: both matrices may be large
-        one, other = round_to_grid(first[at : at + 1]), round_to_grid(second[at : at + 1])
+    total, gap = np.zeros(len(first)), CallLines(len(first[0]) if len(first) else 0)
+    for at in range(len(first)):  # a line at a time: all of them may be large
+        one, other = round_to_grid(first[at][None]), round_to_grid(second[at][None])
         total[at] = one.sum() + other.sum()
-        np.subtract(other[0], one[0], out=gap[at])
+        gap.add(other[0] - one[0])
     return total, gap
 
 
@@ -237,7 +243,7 @@ def _all_signs(calls: int) -> Floats:
 
 
 def _sampled_p(
-    gap: Floats, total: Floats, score: Score[Key], observed: Mapping[Key, float], seed: int
+    gap: CallLines, total: Floats, score: Score[Key], observed: Mapping[Key, float], seed: int
 ) -> dict[Key, float | None]:
     import numpy as np
 
@@ -245,8 +251,8 @@ def _sampled_p(
         return {}
     random = np.random.default_rng(seed)
     lines = np.flatnonzero([bool((np.abs(line) > EPSILON).any()) for line in gap])
-    is_discordant = discordant_calls(gap, gap.shape[1])
-    flipped = np.array([gap[at][is_discordant] for at in lines], np.float32)
+    is_discordant = discordant_calls(gap, gap.calls)
+    flipped = np.array([gap[int(at)][is_discordant] for at in lines], np.float32)
     differences: dict[Key, list[Floats]] = {key: [] for key in observed}
     step = max(1, BATCH_CELLS // flipped.shape[1])
     for begin in range(0, FLIPS, step):

@@ -26,7 +26,7 @@ from callscore.stats.contributions import (
     ModelShape,
 )
 from callscore.stats.intervals import Interval
-from callscore.stats.matrix import CallMatrix, ColumnKey, ResamplingUnits
+from callscore.stats.matrix import CallMatrix, ColumnKey, ResamplingUnits, SparseMatrix
 from callscore.stats.prediction_powered import (
     LabelSums,
     corrected_means,
@@ -83,7 +83,7 @@ def label_matrix(
     contributions: Contributions,
     shape: ModelShape,
     units: ResamplingUnits,
-    within: CallMatrix | None = None,
+    within: CallMatrix | SparseMatrix | None = None,
 ) -> LabelMatrix | None:
     """The sums of the judged calls of one model; None if no row has enough labels.
 
@@ -120,7 +120,7 @@ def label_matrix(
     return LabelMatrix(CallMatrix(units, place, np.array(lines)), rows)
 
 
-def _calls_with_cases(matrix: CallMatrix, task: str) -> Collection[int]:
+def _calls_with_cases(matrix: CallMatrix | SparseMatrix, task: str) -> Collection[int]:
     """The keys of the calls that a matrix has cases of; its units are single calls."""
     at = matrix.place.get((task, "", "cases"))
     if at is None:

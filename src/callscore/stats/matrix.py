@@ -8,7 +8,7 @@ them without scoring a reply again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from callscore.stats.contributions import (
     BLOCKED,
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 MAX_UNITS = 2_000
 """With more calls, random groups of calls are resampled: they are as exchangeable as calls, and the
 matrix product stays small."""
-WHOLE_TASK, PER_COLUMN = 5, 4
-"""The lines of a matrix for a task, and the most for each of its metrics."""
 ALL_CALLS = 1 << 40
 """More than any number of calls: every call is a unit."""
 
@@ -76,6 +74,62 @@ class CallMatrix(NamedTuple):
     """Quantities × units."""
 
 
+class CallLines(Sequence["Floats"]):
+    """Lines of a matrix of many calls, of which each is kept without its zeros.
+
+    If every task has calls of its own, most sums are zero.
+    """
+
+    def __init__(self, calls: int) -> None:
+        self.calls = calls
+        self._lines: list[tuple[npt.NDArray[np.int32], Floats]] = []
+
+    def add(self, line: Floats) -> None:
+        """Append a line."""
+        import numpy as np
+
+        at = np.flatnonzero(line)
+        self._lines.append((at.astype(np.int32), line[at]))
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @overload
+    def __getitem__(self, at: int) -> Floats: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Floats]: ...
+    def __getitem__(self, at: int | slice) -> Floats | Sequence[Floats]:
+        import numpy as np
+
+        if isinstance(at, slice):
+            return [self[number] for number in range(len(self))[at]]
+        line = np.zeros(self.calls)
+        places, values = self._lines[at]
+        line[places] = values
+        return line
+
+
+class SparseMatrix(NamedTuple):
+    """A `CallMatrix` of many calls in little memory."""
+
+    units: ResamplingUnits
+    place: Mapping[ColumnKey, int]
+    sums: CallLines
+
+    def dense(self) -> CallMatrix:
+        """The same as arrays."""
+        import numpy as np
+
+        sums = np.array(list(self.sums)).reshape(len(self.sums), self.units.size)
+        return CallMatrix(self.units, self.place, sums)
+
+    def heaviest(self) -> Floats:
+        """By line, the largest sum of a single call."""
+        import numpy as np
+
+        return np.array([line.max(initial=0.0) for line in self.sums])
+
+
 def make_units(models: Iterable[Contributions], most: int = MAX_UNITS) -> ResamplingUnits:
     """The calls of all models as units, which are resampled together."""
     import numpy as np
@@ -101,33 +155,34 @@ def call_matrix(
     """
     import numpy as np
 
+    places: list[ColumnKey] = []
+    lines: list[Floats] = []
+    for place, line in _lines(contributions, shape, units, shared):
+        places.append(place)
+        lines.append(line)
+    sums = np.array(lines) if lines else np.zeros((0, units.size))
+    return CallMatrix(units, {place: at for at, place in enumerate(places)}, sums)
+
+
+def sparse_matrix(
+    contributions: Contributions, shape: ModelShape, units: ResamplingUnits
+) -> SparseMatrix:
+    """The sums of one model by unit, in little memory."""
     place: dict[ColumnKey, int] = {}
-    # Lines that are not needed are never written, so they take no memory.
-    sums = np.empty((_most_lines(contributions, shape), units.size))
-    for at, (name, line) in enumerate(_lines(contributions, shape, units, shared)):
-        place[name] = at
-        sums[at] = line
-    return CallMatrix(units, place, sums[: len(place)])
+    sums = CallLines(units.size)
+    for name, line in _lines(contributions, shape, units, None):
+        place[name] = len(sums)
+        sums.add(line)
+    return SparseMatrix(units, place, sums)
 
 
-def _most_lines(contributions: Contributions, shape: ModelShape) -> int:
-    """As many lines as a matrix can have."""
-    of_tasks = [
-        (WHOLE_TASK + PER_COLUMN * (len(of_task.rows) + len(shape.criteria)))
-        * (1 + len(contributions[task].strata))
-        for task, of_task in shape.tasks.items()
-        if task in contributions
-    ]
-    return sum(of_tasks)
-
-
-def group_calls(matrix: CallMatrix) -> CallMatrix:
+def group_calls(matrix: CallMatrix | SparseMatrix) -> CallMatrix:
     """The sums of at most 2,000 random groups of calls, which are as exchangeable as calls."""
     import numpy as np
 
     calls = matrix.units.calls
     if len(calls) <= MAX_UNITS or matrix.units.are_groups:
-        return matrix
+        return matrix.dense() if isinstance(matrix, SparseMatrix) else matrix
     units = ResamplingUnits(calls, MAX_UNITS)
     unit = units.unit_numbers(calls)
     sums = np.array([np.bincount(unit, line, units.size) for line in matrix.sums])
