@@ -45,7 +45,8 @@ def _refuse_ray(_: click.Context, __: click.Parameter, engine: str) -> None:
     if engine == "ray":
         raise click.UsageError(
             "--engine ray: a Ray cluster does not call models, as vendors limit how fast they are "
-            "called, not cores; expected local. `callscore score --engine ray` scores"
+            "called, not cores; expected local. To send from several machines, use a PostgreSQL "
+            "store and `callscore work`; `callscore score --engine ray` scores"
         )
 
 
