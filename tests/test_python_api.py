@@ -251,7 +251,7 @@ class TestOptions:
         of_commands = {"targets", "log", "on_case", "on_step", "on_scoring_result", "unstored"}
         of_commands |= {"workers"}  # `run --rescore`
         assert set(RunOptions.__struct_fields__) - ours == of_commands
-        assert set(OutputPaths.__struct_fields__) - ours == {"card", "html"}
+        assert set(OutputPaths.__struct_fields__) - ours == {"card", "html", "parquet"}
 
     def test_judges_are_also_given_as_the_content_of_their_file(self) -> None:
         entry = {"name": "j", "provider": "openai", "model": "m", "params": {"api_key": "sk-x"}}

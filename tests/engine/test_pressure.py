@@ -359,16 +359,19 @@ def test_twenty_thousand_cases_hold_no_more_memory_than_one_thousand(tmp_path: P
 
 
 def test_the_engine_looks_at_no_clock_that_can_jump() -> None:
-    imported, clocks = set(), set()
+    """A job at a batch API outlives the process that created it: only the wall clock does so too."""
+    imported, clocks = set(), {}
     for path in Path(callscore.engine.__path__[0]).glob("*.py"):
+        found = clocks[path.name] = set[str]()
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 imported |= {name.name for name in node.names}
             elif isinstance(node, ast.ImportFrom):
                 imported.add(node.module or "")
-                clocks |= {name.name for name in node.names if node.module == "time"}
+                found |= {name.name for name in node.names if node.module == "time"}
             elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "time":
-                clocks.add(node.attr)
+                found.add(node.attr)
     assert "asyncio" in imported
     assert "datetime" not in imported
-    assert clocks == {"perf_counter_ns"}
+    assert clocks.pop("batch_job.py") == {"time", "monotonic"}
+    assert set().union(*clocks.values()) == {"perf_counter_ns"}
