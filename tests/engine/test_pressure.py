@@ -359,7 +359,7 @@ def test_twenty_thousand_cases_hold_no_more_memory_than_one_thousand(tmp_path: P
 
 
 def test_the_engine_looks_at_no_clock_that_can_jump() -> None:
-    """A job at a batch API outlives the process that created it: only the wall clock does so too."""
+    """A job at a batch API outlives its process, and only the wall clock does so too."""
     imported, clocks = set(), {}
     for path in Path(callscore.engine.__path__[0]).glob("*.py"):
         found = clocks[path.name] = set[str]()
