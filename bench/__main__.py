@@ -1,6 +1,7 @@
 """`make bench`: every measurement, or those named: `python -m bench score start`.
 
 `--tiny` measures nothing of use: it runs every line on a handful of cases, as the tests do.
+`--write` puts what is printed into the table of docs/measured.md, in place of the older rows.
 Each has a process of its own: a child's peak memory counts that of the parent it was forked from.
 """
 
@@ -11,6 +12,7 @@ import subprocess
 import sys
 
 from bench.measuring import TINY
+from bench.table import PAGE, write_rows
 
 BENCHES = (
     *(
@@ -38,17 +40,28 @@ BENCHES = (
     "export",
     "workers",
     "ray_nodes",
+    "million",
 )
 
 
 def main() -> None:
-    names = [name for name in sys.argv[1:] if name != "--tiny"]
+    names = [name for name in sys.argv[1:] if not name.startswith("--")]
     if "--tiny" in sys.argv:
         os.environ[TINY] = "1"
     for name in names or BENCHES:
         print(f"\n== {name}", flush=True)
+        load = os.getloadavg()[0]
         measure = f"import bench.{name}; bench.{name}.main()"
-        subprocess.run([sys.executable, "-c", measure], check=True)
+        with subprocess.Popen([sys.executable, "-c", measure], stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            lines = []
+            for line in process.stdout:
+                print(line.decode(), end="", flush=True)
+                lines.append(line.decode())
+        if process.returncode:
+            sys.exit(process.returncode)
+        if "--write" in sys.argv:
+            write_rows(PAGE, name, lines, load)
 
 
 if __name__ == "__main__":

@@ -51,6 +51,7 @@ def test_generated_pages_are_fresh(name: str) -> None:
         ("import.md", {"csv", "console"}),
         ("export.md", {"yaml", "console"}),
         ("report.md", {"console", "python"}),
+        ("scale.md", {"python"}),
         ("python.md", {"json", "yaml", "python"}),
     ],
 )

@@ -78,14 +78,14 @@ def test_a_bad_url_is_refused_without_showing_what_may_be_secret(text: str, mess
     assert SECRET not in str(refused.value)
 
 
-def test_a_server_that_cannot_be_reached_is_named_without_libpq_s_text(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("only_reading", [True, False])
+def test_a_server_that_cannot_be_reached_is_named_at_once_and_without_libpq_s_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, only_reading: bool
 ) -> None:
-    monkeypatch.setattr("callscore.store.postgres.connection.READ_PATIENCE_S", 0.0)
     monkeypatch.setenv("PG_WORD", SECRET)
     url = read_address("postgresql://w@127.0.0.1:1/evals?password_env=PG_WORD", tmp_path)
     with pytest.raises(StoreError) as refused:
-        open_store(url, only_reading=True)
+        open_store(url, only_reading=only_reading)
     assert str(refused.value) == (
         "postgresql://w@127.0.0.1:1/evals: cannot be reached: OperationalError"
     )

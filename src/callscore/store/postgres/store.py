@@ -14,7 +14,7 @@ from callscore.core.race import RaceCard
 from callscore.core.run import CachedReply, RunStatus, Work
 from callscore.core.version import __version__
 from callscore.store.connection import UnreadableRow
-from callscore.store.postgres.connection import Link
+from callscore.store.postgres.connection import Link, connect
 from callscore.store.postgres.ledger import PostgresReplies, PostgresRun
 from callscore.store.postgres.membership import take_over
 from callscore.store.postgres.rows import PostgresWriter, money, stored_replies
@@ -106,6 +106,7 @@ class PostgresStore:
     def __init__(self, url: DatabaseUrl, *, only_reading: bool = False) -> None:
         """Connect; creates or migrates the tables, unless it is opened for reading."""
         self.url = url
+        connect(url).close()  # a wrong address is an error at once, an outage later is not
         self._link = Link(url)
         try:
             if only_reading:
