@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import pickle
 import signal
 import traceback
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
-from callscore.core.errors import CallscoreError
 from callscore.core.gc_policy import relaxed_gc
+from callscore.processes.value_bytes import from_bytes, to_bytes
 
 
 class BlockError(NamedTuple):
-    """The error of a block."""
+    """The error of a block: one of Python, or one of ours as bytes."""
 
-    error: Exception
+    error: Exception | bytes
+
+    def unpack(self) -> Exception:
+        """The error, to be raised in the other process."""
+        found = from_bytes(self.error) if isinstance(self.error, bytes) else self.error
+        assert isinstance(found, Exception)
+        return found
 
 
 def serve(
@@ -45,23 +50,22 @@ def serve(
                 return
             try:
                 job = job or open_job(context)
-                found = pickle.dumps(job(work), pickle.HIGHEST_PROTOCOL)
+                found = job(work)
             except Exception as error:
                 found = _pack(error)
             try:
-                pipe.send_bytes(found)
+                pipe.send(found)
             except OSError:
                 return
 
 
-def _pack(error: Exception) -> bytes:
+def _pack(error: Exception) -> BlockError:
     """An error for the other process; that of a bug with its lines, which only exist here."""
-    if not isinstance(error, CallscoreError):
-        error.add_note("in a worker process:\n" + "".join(traceback.format_exception(error)))
+    shown = "in a worker process:\n" + "".join(traceback.format_exception(error))
+    if type(error).__module__ == "builtins":
+        error.add_note(shown)
+        return BlockError(error)
     try:
-        packed = pickle.dumps(BlockError(error))
-        pickle.loads(packed)
-    except (pickle.PickleError, TypeError, AttributeError):  # an error of an extension
-        shown = "".join(traceback.format_exception(error))
-        return pickle.dumps(BlockError(RuntimeError(f"in a worker process:\n{shown}")))
-    return packed
+        return BlockError(to_bytes(error))
+    except TypeError:  # an error of an extension
+        return BlockError(RuntimeError(shown))

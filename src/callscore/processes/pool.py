@@ -6,7 +6,6 @@ number of processes. A process that is killed has its block computed once more.
 
 from __future__ import annotations
 
-import pickle
 import signal
 import sys
 import threading
@@ -132,16 +131,11 @@ class ProcessPool(Generic[Work, Result]):
                 assert isinstance(pipe, Connection)
                 worker, task = busy.pop(pipe)
                 try:
-                    found = pipe.recv_bytes()
+                    done[task.number] = pipe.recv()
                 except (EOFError, OSError):
                     self._give(self._replace(worker, task, describe), _again(task), busy)
                     continue
                 idle.append(worker)
-                # The next block is handed out before this result is unpacked.
-                if given - due < self._number + AHEAD and (after := next(tasks, None)) is not None:
-                    given += 1
-                    self._give(idle.pop(), after, busy)
-                done[task.number] = pickle.loads(found)
 
     def _give(
         self,
@@ -176,7 +170,7 @@ def _again(task: _Task[Work]) -> _Task[Work]:
 
 def _unwrap(found: Any) -> Any:
     if isinstance(found, BlockError):
-        raise found.error
+        raise found.unpack()
     return found
 
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -27,8 +27,10 @@ from callscore.evaluate.scorer import Sinks
 from callscore.evaluate.scoring_pass import ScoringResult, index_inputs, open_pass
 from callscore.runner.cases import CaseFiles, CasePrompt, CasesToScore
 from callscore.runner.prepare import PreparedRun
-from callscore.runner.race_observations import DrawnCalls, ObservedCall, observe_cases
 from callscore.runner.replies import RunReplies
+
+if TYPE_CHECKING:
+    from callscore.runner.race_observations import DrawnCalls, ObservedCall
 
 SCORED_TOGETHER = 16
 """Replies that are scored before control returns to the event loop."""
@@ -125,6 +127,8 @@ class CaseScoring:
         self, drawn: DrawnCalls, judge_runner: JudgeRunner | None
     ) -> Mapping[tuple[str, str], ObservedCall]:
         """Every case of the calls, measured on its own."""
+        from callscore.runner.race_observations import observe_cases  # loaded only for a race
+
         models = {
             call: [model for model, of_model in drawn.calls.items() if call in of_model]
             for call in drawn.prompts
