@@ -46,7 +46,9 @@ class RayNodes(NamedTuple):
 
     def computing(self) -> Sequence[int]:
         """The processes that compute a block now."""
-        return [pid for pid, words in _processes() if words.startswith("ray::compute_block")]
+        found = [pid for pid, words in _processes() if words.startswith("ray::compute_block")]
+        raylets = self.raylets()
+        return [pid for pid in found if _parent(pid) in raylets]
 
     def add_node(self) -> int:
         """Start one more node; returns the process of its raylet."""
@@ -149,6 +151,13 @@ def _words(pid: int) -> str:
             Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         )
     return ""
+
+
+def _parent(pid: int) -> int:
+    with suppress(OSError):
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+        return int(stat.rpartition(")")[2].split()[1])
+    return 0
 
 
 def _environment(pid: int) -> bytes:

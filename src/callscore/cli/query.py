@@ -11,9 +11,11 @@ import click
 
 from callscore.cli.console import say
 from callscore.cli.fast_exit import exit_at_once
+from callscore.cli.options import STORE
 
 if TYPE_CHECKING:
     from callscore.export.query import QueryResult
+    from callscore.store.address import StoreAddress
 
 FILE = click.Path(path_type=Path)
 TABLE_ROWS = 200
@@ -32,7 +34,7 @@ TABLE_ROWS = 200
     help="json is one object per line.",
 )
 @click.option("-o", "--output", type=FILE, help="The file to write CSV or JSON to.")
-@click.option("--store", type=FILE, help="The store of the run (.callscore/runs.db).")
+@click.option("--store", type=STORE, help="The store of the run (.callscore/runs.db).")
 @click.option("--eval", "eval_file", type=FILE, help="The eval file of the run, if it was moved.")
 @click.option("--run", "run_id", type=int, help="A run of the eval file; by default its newest.")
 @click.option(
@@ -54,7 +56,7 @@ def query(
     sql: str,
     form: str,
     output: Path | None,
-    store: Path | None,
+    store: StoreAddress | None,
     eval_file: Path | None,
     run_id: int | None,
     timeout: float,
