@@ -147,7 +147,7 @@ def test_a_killed_process_of_a_node_changes_nothing(cases: Path, cluster: RayNod
 def test_no_key_token_or_word_of_a_call_is_in_a_file_of_ray(
     tmp_path: Path, cluster: RayNodes
 ) -> None:
-    """Also if a block fails, which says what is in it."""
+    """After a job that has ended well; no block of it failed."""
     few = write_records(tmp_path, "cases", [*map(case, range(9))])
     done = score(few, "--engine", "ray", env=cluster.env)
     assert done.returncode == 0, done.stderr

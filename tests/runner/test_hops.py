@@ -9,10 +9,10 @@ import pytest
 
 BENCH = Path(__file__).parents[2] / "bench" / "hops.py"
 MOST = {
-    ("score", "none"): 490,
-    ("score", "offline"): 881,
-    ("run", "none"): 866,
-    ("run", "offline"): 994,
+    ("score", "none"): 491,
+    ("score", "offline"): 882,
+    ("run", "none"): 867,
+    ("run", "offline"): 995,
 }
 """By command and judge: more than this, and one case can no longer be followed. bench/README.md has
 the counts."""

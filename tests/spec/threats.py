@@ -31,6 +31,7 @@ _DOOR = "doors/test_run_cli.py"
 _ANSWERS = "doors/test_run_answers_cli.py"
 _SCORE = "doors/test_score_cli.py"
 _JOURNAL = "store/test_journal.py"
+_STORES = "store/test_contract.py"
 _FILES = "store/test_files.py"
 _YAML = "store/test_strict_yaml.py"
 _SOURCES = "threats/test_sources.py"
@@ -192,7 +193,7 @@ PROOFS: Mapping[str, Proof] = {
     "S-18": Proof(
         {
             _INPUTS: ("test_s18_names_are_data_never_sql",),
-            _JOURNAL: ("test_names_are_data_never_sql",),
+            _STORES: ("test_names_are_data_never_sql",),
         }
     ),
     "S-19": Proof(
@@ -260,6 +261,9 @@ PROOFS: Mapping[str, Proof] = {
             _KILL: (
                 "test_a_killed_run_goes_on_and_pays_twice_only_for_what_was_in_flight",
                 "test_sixty_random_kills_lose_nothing",
+            ),
+            "engine/test_run.py": (
+                "test_r01_a_kill_at_any_moment_repeats_no_more_requests_than_may_be_in_flight",
             ),
             _DOOR: (
                 "test_killed_and_resumed_it_pays_once_and_ends_in_the_same_bytes",
