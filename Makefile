@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-WORKERS ?= 3                      # one more than two cores: some tests wait for a lease or a server
+# One more than two cores: some tests wait for a lease or a server.
+WORKERS ?= 3
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .PHONY: demo test check slow coverage bench docs site pictures lock fix clean
