@@ -33,14 +33,13 @@ from callscore.store.group_commit import GroupCommit
 from callscore.store.leases import Leases, take_abandoned
 from callscore.store.reply_rows import (
     UNCERTAIN,
-    AnswerRow,
-    ItemRow,
     KeyIndex,
     Rows,
     RowWriter,
+    answer_row,
     checksum,
     from_bytes,
-    to_bytes,
+    item_row,
 )
 from callscore.store.run_records import (
     Failure,
@@ -329,7 +328,7 @@ class ReplyCache:
         """
         self._keys.add(stored.key)
         judged = None if run_id is None else (stored.key, run_id)
-        await self._commits.write_durably(Rows(_answer_row(stored), judged=judged))
+        await self._commits.write_durably(Rows(answer_row(stored), judged=judged))
         return (self._journal.find_reply(stored.key) if self._writer.superseded else None) or stored
 
 
@@ -351,11 +350,11 @@ class OpenRun(ReplyCache):
     async def keep(self, item: RunItem, stored: CachedReply) -> None:
         """Store a paid reply and its item; returns when both are durable."""
         self._keys.add(stored.key)
-        await self._commits.write_durably(Rows(_answer_row(stored), self._item_row(item)))
+        await self._commits.write_durably(Rows(answer_row(stored), item_row(self.id, item)))
 
     async def note(self, item: RunItem) -> None:
         """Store an item that cost nothing; it is durable after the next `keep` or `settle`."""
-        await self._commits.write_soon(Rows(item=self._item_row(item)))
+        await self._commits.write_soon(Rows(item=item_row(self.id, item)))
 
     async def settle(self) -> None:
         """Returns when everything is durable."""
@@ -377,20 +376,3 @@ class OpenRun(ReplyCache):
         """Write what is left, record how the run ended, and release it."""
         self.close()
         self._journal.end_run(self.id, status)
-
-    def _item_row(self, item: RunItem) -> ItemRow:
-        return (
-            self.id,
-            item.case_id,
-            item.model,
-            item.run,
-            item.task,
-            item.key,
-            item.error,
-            int(item.paid),
-        )
-
-
-def _answer_row(stored: CachedReply) -> AnswerRow:
-    reply = to_bytes(stored.reply)
-    return (stored.key, reply, stored.cost_usd, stored.attempts, checksum(stored.key, reply))

@@ -13,6 +13,7 @@ from zlib import crc32
 import msgspec
 
 from callscore.core.case import Reply, ToolCall
+from callscore.core.run import CachedReply, RunItem
 from callscore.store.connection import UnreadableRow, map_sqlite_errors, transaction
 
 MAX_KEYS = 200_000
@@ -128,6 +129,26 @@ def from_bytes(raw: bytes) -> Reply:
         fields.asked_as,
         fields.latency_ms,
     )
+
+
+def item_row(run_id: int, item: RunItem) -> ItemRow:
+    """An item of a run as the values of its row."""
+    return (
+        run_id,
+        item.case_id,
+        item.model,
+        item.run,
+        item.task,
+        item.key,
+        item.error,
+        int(item.paid),
+    )
+
+
+def answer_row(stored: CachedReply) -> AnswerRow:
+    """A reply as the values of its row, with the checksum."""
+    reply = to_bytes(stored.reply)
+    return (stored.key, reply, stored.cost_usd, stored.attempts, checksum(stored.key, reply))
 
 
 def checksum(key: bytes, raw: bytes) -> int:

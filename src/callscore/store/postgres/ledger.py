@@ -27,7 +27,7 @@ from callscore.store.postgres.rows import (
     stored_replies,
 )
 from callscore.store.postgres.spill import Spill
-from callscore.store.reply_rows import ItemRow, checksum, to_bytes
+from callscore.store.reply_rows import ItemRow, answer_row, item_row
 
 if TYPE_CHECKING:
     from callscore.store.postgres.connection import Connection
@@ -164,10 +164,8 @@ class PostgresReplies:
         self._held.pop(paid.key, None)
 
     def _paid(self, stored: CachedReply, run_id: int | None, item: ItemRow | None = None) -> Paid:
-        key, reply = stored.key, to_bytes(stored.reply)
-        worker, most_usd = self._held.get(key, (self.member.id, 0.0))
-        answer = (key, reply, stored.cost_usd, stored.attempts, checksum(key, reply))
-        return Paid(answer, worker, run_id, most_usd, item)
+        worker, most_usd = self._held.get(stored.key, (self.member.id, 0.0))
+        return Paid(answer_row(stored), worker, run_id, most_usd, item)
 
 
 class PostgresRun(PostgresReplies):
@@ -237,11 +235,11 @@ class PostgresRun(PostgresReplies):
 
     async def keep(self, item: RunItem, stored: CachedReply) -> None:
         """Store a paid reply and its item; returns when both are durable."""
-        await self._keep(self._paid(stored, self.id, self._item_row(item)))
+        await self._keep(self._paid(stored, self.id, item_row(self.id, item)))
 
     async def note(self, item: RunItem) -> None:
         """Store an item that cost nothing; it is durable after the next `keep` or `settle`."""
-        await self._commits.write_soon(self._item_row(item))
+        await self._commits.write_soon(item_row(self.id, item))
 
     async def settle(self) -> None:
         """Returns when everything is durable."""
@@ -263,15 +261,3 @@ class PostgresRun(PostgresReplies):
         """Write what is left, record how the run ended, and release it."""
         self.close()
         self._store.end_run(self.id, status)
-
-    def _item_row(self, item: RunItem) -> ItemRow:
-        return (
-            self.id,
-            item.case_id,
-            item.model,
-            item.run,
-            item.task,
-            item.key,
-            item.error,
-            int(item.paid),
-        )
