@@ -201,6 +201,7 @@ def test_28_4_a_query_without_an_end_is_stopped_at_the_deadline(project: Path, f
     assert not (project / "n.x").exists()
 
 
+@pytest.mark.slow
 def test_28_4_a_function_that_cannot_be_interrupted_ends_with_the_process(
     project: Path, tmp_path: Path
 ) -> None:

@@ -43,6 +43,7 @@ def test_a_killed_worker_costs_at_most_its_slots(postgres: PostgresServer, tmp_p
         trial.check(CASES, most_second_sends=SLOTS)
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_resumed_and_pays_only_for_what_was_in_flight(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:

@@ -82,9 +82,23 @@ def as_given(data: Data, folder: Path) -> ScoreConfig:
 Change = Callable[[Data, Path], ScoreConfig]
 
 
-@pytest.mark.parametrize("change", [as_given, with_judge, with_embedded, with_one_task])
+CHANGES = (as_given, with_judge, with_embedded, with_one_task)
+IN_SHORT = [(change, 2, "fork") for change in CHANGES]
+IN_SHORT += [
+    (as_given, number, method) for number, method in ((3, "fork"), (7, "fork"), (2, "spawn"))
+]
+IN_FULL = [
+    (change, number, method)
+    for change in CHANGES
+    for number in (2, 3, 7)
+    for method in ("fork", "spawn")
+    if (change, number, method) not in IN_SHORT
+]
+
+
 @pytest.mark.parametrize(
-    ("number", "method"), [(2, "fork"), (3, "fork"), (7, "fork"), (2, "spawn")]
+    ("change", "number", "method"),
+    [*IN_SHORT, *(pytest.param(*one, marks=pytest.mark.slow) for one in IN_FULL)],
 )
 def test_no_number_of_processes_changes_a_byte(
     data: Data, tmp_path: Path, change: Change, number: int, method: str
@@ -92,17 +106,6 @@ def test_no_number_of_processes_changes_a_byte(
     config = change(data, tmp_path)
     one = score(config, tmp_path, Workers(1, SIZE))
     assert score(config, tmp_path, Workers(number, SIZE, method)) == one
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("change", [as_given, with_judge, with_embedded, with_one_task])
-@pytest.mark.parametrize("number", [3, 7])
-def test_spawned_processes_write_the_same_bytes(
-    data: Data, tmp_path: Path, change: Change, number: int
-) -> None:
-    config = change(data, tmp_path)
-    one = score(config, tmp_path, Workers(1, SIZE))
-    assert score(config, tmp_path, Workers(number, SIZE, "spawn")) == one
 
 
 def test_the_first_error_in_the_files_is_reported_whatever_process_finds_one(

@@ -182,5 +182,6 @@ def test_s11_no_pattern_is_slow_on_any_flood() -> None:
     assert list(slow_places()) == []
 
 
+@pytest.mark.slow
 def test_s11_a_slow_pattern_would_be_found() -> None:
     assert is_slow(re.compile(r"\s*\n\s*"), "sub", " ")
