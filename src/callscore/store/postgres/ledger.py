@@ -49,7 +49,7 @@ class PostgresReplies:
     def __init__(self, store: PostgresStore, run_id: int | None = None) -> None:
         self._store = store
         self._run_id = run_id
-        self._spill = Spill(store.url.parent)
+        self._spill = Spill(store.url)
         self._writer = PostgresWriter(store.url, self._spill)
         self._commits: GroupCommit[Row] = GroupCommit(self._writer.write)
         self._known: dict[bytes, CachedReply] = {}

@@ -16,6 +16,7 @@ from callscore.store.files import make_private_folder
 
 if TYPE_CHECKING:
     from callscore.store.postgres.rows import Paid
+    from callscore.store.postgres.url import DatabaseUrl
 
 try:
     import fcntl
@@ -29,8 +30,9 @@ _LENGTH = 4
 class Spill:
     """The file of one process; it exists only while it has replies."""
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / f"unwritten-{uuid4().hex}.replies"
+    def __init__(self, url: DatabaseUrl) -> None:
+        name = f"unwritten-{url.database_digest}-{uuid4().hex}.replies"
+        self.path = url.parent / name
         self._file: int | None = None
         self._one_at_a_time = Lock()
         self._unwritten: set[tuple[bytes, int]] = set()
@@ -74,12 +76,15 @@ class Spill:
             self._file = None
 
 
-def left_behind(folder: Path) -> Iterator[tuple[Path, list[Paid]]]:
-    """The files of processes that have ended, and their replies; a torn end is left out."""
+def left_behind(url: DatabaseUrl) -> Iterator[tuple[Path, list[Paid]]]:
+    """The files for this database of processes that have ended, and their replies.
+
+    A torn end is left out.
+    """
     from callscore.store.postgres.rows import Paid
 
     decode = msgspec.msgpack.Decoder(Paid).decode
-    for path in sorted(folder.glob("unwritten-*.replies")):
+    for path in sorted(url.parent.glob(f"unwritten-{url.database_digest}-*.replies")):
         with path.open("rb") as file:
             if not _lock(file.fileno()):
                 continue

@@ -128,9 +128,9 @@ class PostgresStore:
 
     def _write_left_behind(self) -> None:
         """Store paid replies that an ended process of this machine could not write."""
-        for path, paid in left_behind(self.url.parent):
+        for path, paid in left_behind(self.url):
             known = self._ids([row.run_id for row in paid if row.run_id is not None])
-            writer = PostgresWriter(self.url, Spill(self.url.parent))
+            writer = PostgresWriter(self.url, Spill(self.url))
             try:
                 writer.write([row for row in paid if row.run_id is None or row.run_id in known])
             finally:

@@ -5,6 +5,7 @@ libpq prints the whole URL for a bad host, and the password for a bad escape.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Mapping
@@ -63,6 +64,12 @@ class DatabaseUrl(msgspec.Struct, frozen=True):
     def is_socket(self) -> bool:
         """Whether the server is reached by a socket in a folder."""
         return self.host.startswith("/")
+
+    @property
+    def database_digest(self) -> str:
+        """Identifies the database in names of files: several stores may share a folder."""
+        place = f"{self.host}\n{self.port}\n{self.database}"
+        return hashlib.blake2b(place.encode(), digest_size=8).hexdigest()
 
     def exists(self) -> bool:
         """Whether the database has a store; raises StoreError if it cannot be reached."""
