@@ -6,6 +6,7 @@ their position.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice, takewhile
@@ -208,7 +209,7 @@ def new_scorer(
 PendingCase = tuple[IndexedCase, ParsedCase, "Task[JudgedCase]"]
 
 
-class CasePass:
+class CasePass(ABC):
     """Scores cases in the order of the case files; can be paused and continued."""
 
     def __init__(
@@ -229,9 +230,9 @@ class CasePass:
         self._next = next(self._cases, None)
         self._scorer = new_scorer(config, inputs, sinks, blocks)
 
+    @abstractmethod
     def count_floor(self, indexed: IndexedCase) -> None:
         """Count a case for the floors."""
-        raise NotImplementedError
 
     @property
     def next_id(self) -> str | None:
