@@ -121,7 +121,7 @@ class MatrixQuery(msgspec.Struct, frozen=True, omit_defaults=True):
     """`VALUE~PLACE` of the last row of the page before."""
 
 
-class Cell(msgspec.Struct, frozen=True):
+class MatrixCell(msgspec.Struct, frozen=True):
     """The answers of one model to one case, its repeats folded."""
 
     model: str
@@ -155,7 +155,7 @@ class MatrixRow(msgspec.Struct, frozen=True):
     """The expected outcome in a few words."""
     marks: Sequence[str]
     """Any of `different`, `invalid`, `error`, `unjudged`."""
-    cells: Sequence[Cell]
+    cells: Sequence[MatrixCell]
     key: str
     """`after` of the page that begins behind this row."""
 
@@ -195,7 +195,7 @@ class IndexedCaseView(msgspec.Struct, frozen=True):
     """Whether the text of the case has changed since the run was scored."""
 
 
-class Counts(msgspec.Struct, frozen=True):
+class ReportCounts(msgspec.Struct, frozen=True):
     """What sections of a report count over all cases; the objects of `report.details`."""
 
     questions: QuestionCounter
@@ -303,7 +303,7 @@ class Results(Protocol):
         """The place of a case by its id; None if the run does not have it."""
         ...
 
-    def counts(self, run: int) -> Counts:
+    def counts(self, run: int) -> ReportCounts:
         """What sections of a report count over all cases; kept until the run changes."""
         ...
 
