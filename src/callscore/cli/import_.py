@@ -79,6 +79,18 @@ _NAMES = re.compile(r"'[^']*'|\d+")
     type=click.Path(path_type=Path),
     help="Write a JSON report of what was read, guessed and skipped.",
 )
+@click.option(
+    "--agents",
+    is_flag=True,
+    help="Import recordings of agents into the folder of -o: scenarios to confirm, or cases of "
+    "a benchmark with its gold.",
+)
+@click.option(
+    "--scenarios",
+    type=click.Path(path_type=Path),
+    help="With --agents: write recordings of these confirmed scenarios.",
+)
+@click.option("--model", default="", help="With --agents: the name of the recorded model.")
 @click.option("--allow-problems", is_flag=True, help="Exit with 0 even if a file cannot be read.")
 def import_(
     paths: tuple[Path, ...],
@@ -95,6 +107,9 @@ def import_(
     config: Path | None,
     outputs: Path | None,
     report: Path | None,
+    agents: bool,
+    scenarios: Path | None,
+    model: str,
     allow_problems: bool,
     redact: bool,
     names: Path | None,
@@ -108,7 +123,17 @@ def import_(
     \b
     callscore import calls/ -o transcripts.jsonl
     callscore import calls/ --form form.csv --gold marks.xlsx -o cases.jsonl
+    callscore import traces.jsonl --agents -o desk
     """
+    if agents:
+        from callscore.agent_import import import_agents
+
+        imported = import_agents(paths, out, scenarios, model)
+        for line in imported.written:
+            say(line)
+        for note in imported.notes:
+            say(f"note: {note}")
+        return
     from callscore.import_job import ImportJob, run_import
 
     job = ImportJob(
