@@ -31,7 +31,7 @@ class DataFile(msgspec.Struct, frozen=True):
     size: int
 
 
-class Mapping_(msgspec.Struct, frozen=True, omit_defaults=True):
+class ImportChoices(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the user says about the files: the options of `callscore import`."""
 
     format: str = ""
@@ -52,7 +52,7 @@ class DataSet(msgspec.Struct, frozen=True):
     number: int
     folder: Path
     files: Sequence[DataFile] = ()
-    mapping: Mapping_ = Mapping_()
+    choices: ImportChoices = ImportChoices()
 
     def names(self, role: Role) -> list[str]:
         """The names of the files with a role."""
@@ -114,12 +114,12 @@ class DataFolder:
             raise UsageError(f"there is no data set {number}") from None
         except msgspec.DecodeError as error:
             raise DataError(f"{error}", place=str(folder / DESCRIPTION)) from None
-        return DataSet(number, folder, stored.files, stored.mapping)
+        return DataSet(number, folder, stored.files, stored.choices)
 
     def save(self, data: DataSet) -> None:
         """Keep what is known of a data set."""
         with atomic_write(data.folder / DESCRIPTION) as file:
-            stored = msgspec.json.encode(_Stored(data.files, data.mapping))
+            stored = msgspec.json.encode(_Stored(data.files, data.choices))
             file.write(msgspec.json.format(stored) + b"\n")
 
     def add(
@@ -144,7 +144,7 @@ class DataFolder:
 
 class _Stored(msgspec.Struct, frozen=True):
     files: Sequence[DataFile]
-    mapping: Mapping_
+    choices: ImportChoices
 
 
 def _copy(chunks: Iterator[bytes], file: BinaryIO, most: int, name: str) -> int:

@@ -1,0 +1,91 @@
+"""The process that reads the files of a data set: a request in, an inspection or a file out."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from callscore.core.errors import CallscoreError, DataError
+from callscore.uploads.data_folder import DataFile, DataSet, ImportChoices
+from callscore.uploads.inspection import Inspection, inspect, write
+from callscore.uploads.limits import LIMITS, NO_MEMORY, TOO_LARGE, Limits, apply_limits, run_limited
+
+
+WORKER = "callscore.uploads.worker"
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What to do with a data set."""
+
+    action: Literal["inspect", "write"]
+    number: int
+    folder: str
+    files: list[DataFile]
+    choices: ImportChoices
+    limits: Limits
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """What was found or written, or why nothing was."""
+
+    inspection: Inspection | None = None
+    written: str = ""
+    problem: str = ""
+
+
+def inspect_limited(data: DataSet, limits: Limits = LIMITS) -> Inspection:
+    """Describe how the files of a data set are read, by a process with limits; never raises."""
+    try:
+        reply = _ask("inspect", data, limits)
+    except CallscoreError as error:
+        return Inspection(problem=str(error))
+    return reply.inspection or Inspection(problem=reply.problem)
+
+
+def write_limited(data: DataSet, limits: Limits = LIMITS) -> str:
+    """Import a data set by a process with limits; returns what was written, raises DataError."""
+    reply = _ask("write", data, limits)
+    if reply.problem:
+        raise DataError(reply.problem)
+    return reply.written
+
+
+def _ask(action: Literal["inspect", "write"], data: DataSet, limits: Limits) -> Reply:
+    folder = data.folder.absolute()
+    request = Request(action, data.number, str(folder), list(data.files), data.choices, limits)
+    raw = run_limited(WORKER, msgspec.json.encode(request), folder / "files", limits)
+    return msgspec.json.decode(raw, type=Reply)
+
+
+def answer(request: Request) -> Reply:
+    """Carry out a request in the folder of the files."""
+    data = DataSet(request.number, Path(request.folder), request.files, request.choices)
+    try:
+        if request.action == "inspect":
+            return Reply(inspection=inspect(data))
+        return Reply(written=write(data))
+    except CallscoreError as error:
+        return Reply(problem=str(error))
+
+
+def main() -> int:
+    """Read the request, limit this process, and answer."""
+    request = msgspec.json.decode(sys.stdin.buffer.read(), type=Request)
+    apply_limits(request.limits)
+    try:
+        sys.stdout.buffer.write(msgspec.json.encode(answer(request)))
+        sys.stdout.buffer.flush()
+    except MemoryError:
+        return NO_MEMORY
+    except OSError as error:
+        return TOO_LARGE if error.errno == errno.EFBIG else 1
+    return 0
+
+
+if __name__ == "__main__":
+    os._exit(main())
