@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,7 +19,6 @@ MAX_FILES = 1000
 MAX_NAME = 100
 DESCRIPTION = "data-set.json"
 CASES, TRANSCRIPTS, EVAL = "cases.jsonl", "transcripts.jsonl", "eval.yaml"
-_NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 
 
 class DataFile(msgspec.Struct, frozen=True):
@@ -163,7 +161,7 @@ def own_name(name: str, taken: set[str]) -> str:
     Only the last part counts, so that the id of a call which is the name of its file is kept.
     """
     last = unicodedata.normalize("NFC", name).replace("\\", "/").rpartition("/")[2]
-    plain = _NOT_IN_NAMES.sub("_", last).lstrip(".-")
+    plain = "".join(char if _may_be_in_a_name(char) else "_" for char in last).lstrip(".-")
     stem, dot, suffix = plain.rpartition(".")
     stem, suffix = (stem, dot + suffix[:10]) if stem else (plain, "")
     stem = stem.encode()[:MAX_NAME].decode(errors="ignore") or "file"
@@ -173,3 +171,8 @@ def own_name(name: str, taken: set[str]) -> str:
         number += 1
         own = f"{stem}-{number}{suffix}"
     return own
+
+
+def _may_be_in_a_name(char: str) -> bool:
+    """Letters with their marks, as Hindi has them, and digits."""
+    return char in "._-" or unicodedata.category(char)[0] in "LMN"

@@ -1,4 +1,4 @@
-"""What an import of a data set would write, and how it reads every file: shown before it is written.
+"""What an import of a data set would write, and how it reads every file, before it is written.
 
 The import itself is `import_job`'s; this only tries it, and describes the files beside it.
 """
@@ -20,7 +20,7 @@ from callscore.importers.folder import FileReport
 from callscore.importers.forms.marks import MarkColumn, describe_columns, mark_tables
 from callscore.importers.tables import Table, format_cell, read_tables
 from callscore.metrics.forms.form import Form, offered_answers, scored_questions
-from callscore.uploads.data_folder import CASES, DataSet, ImportChoices
+from callscore.uploads.data_folder import CASES, DataSet
 
 FIRST_ROWS = 5
 FIRST_TURNS = 12

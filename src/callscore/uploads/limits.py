@@ -1,6 +1,6 @@
 """Runs a module of ours as a process with limits on memory, time and output.
 
-A spreadsheet or an archive can be made to fill the memory of whoever reads it, or to take hours. The
+A spreadsheet or an archive can be made to fill the memory of its reader, or to take hours. The
 process that reads it has no secrets of the environment, and dies alone.
 """
 
@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -78,9 +79,11 @@ def run_limited(module: str, request: bytes, folder: Path, limits: Limits = LIMI
         try:
             process.communicate(request, timeout=limits.wall_s)
         except subprocess.TimeoutExpired:
-            raise DataError(_too_long(limits.wall_s)) from None
-        finally:
             _end(process)
+            raise DataError(_too_long(limits.wall_s)) from None
+        except BaseException:
+            _end(process)
+            raise
         if process.returncode:
             raise DataError(_why(process.returncode, limits))
         if answer.tell() > limits.reply:
@@ -95,11 +98,13 @@ def _environment() -> Mapping[str, str]:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End the process and those that it has started."""
-    if process.poll() is None:
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
+    if hasattr(os, "killpg"):
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    if process.stdin is not None:
+        with suppress(BrokenPipeError):
+            process.stdin.close()
     process.wait()
 
 

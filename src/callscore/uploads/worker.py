@@ -15,7 +15,6 @@ from callscore.uploads.data_folder import DataFile, DataSet, ImportChoices
 from callscore.uploads.inspection import Inspection, inspect, write
 from callscore.uploads.limits import LIMITS, NO_MEMORY, TOO_LARGE, Limits, apply_limits, run_limited
 
-
 WORKER = "callscore.uploads.worker"
 
 
