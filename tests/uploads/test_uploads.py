@@ -13,8 +13,14 @@ import pytest
 import xlsxwriter
 
 import commands
-from callscore.core.errors import DataError
-from callscore.uploads.data_folder import DataFolder, DataSet, ImportChoices, Role, own_name
+from callscore.uploads.data_folder import (
+    DataFolder,
+    DataSet,
+    ImportChoices,
+    Role,
+    TooLarge,
+    own_name,
+)
 from callscore.uploads.inspection import Inspection, command_of
 from callscore.uploads.limits import Limits
 from callscore.uploads.worker import inspect_limited, write_limited
@@ -38,7 +44,9 @@ def data_set(folder: Path, files: Mapping[str, tuple[Role, bytes]], **choices: o
     kept = DataFolder(folder)
     data = kept.create()
     for name, (role, content) in files.items():
-        data = kept.add(data, name, role, iter([content]))
+        with kept.receive(data, name, role) as arriving:
+            arriving.write(content)
+        data = kept.add(data, arriving)
     data = msgspec.structs.replace(data, choices=msgspec.convert(choices, ImportChoices))
     kept.save(data)
     assert kept.get(data.number) == data
@@ -174,7 +182,11 @@ def test_a_name_from_a_browser_becomes_one_of_ours(sent: str, own: str) -> None:
 def test_a_file_that_is_too_large_is_refused_while_it_arrives(tmp_path: Path) -> None:
     kept = DataFolder(tmp_path)
     data = kept.create()
-    with pytest.raises(DataError, match="larger than 10 bytes"):
-        kept.add(data, "a.txt", "calls", iter([b"12345"] * 3), most=10)
+    with (
+        pytest.raises(TooLarge, match="larger than 10 bytes"),
+        kept.receive(data, "a.txt", "calls", most=10) as arriving,
+    ):
+        for _ in range(3):
+            arriving.write(b"12345")
     assert not list(data.files_folder.iterdir())
     assert kept.numbers() == [1]

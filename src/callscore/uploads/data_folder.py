@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, Self
 
 import msgspec
 
@@ -16,6 +16,7 @@ from callscore.store.files import atomic_write, make_private_folder
 Role = Literal["calls", "form", "marks"]
 ROLES: Sequence[Role] = ("calls", "form", "marks")
 MAX_FILES = 1000
+MAX_SET_BYTES = 2_000_000_000
 MAX_NAME = 100
 DESCRIPTION = "data-set.json"
 CASES, TRANSCRIPTS, EVAL = "cases.jsonl", "transcripts.jsonl", "eval.yaml"
@@ -120,39 +121,61 @@ class DataFolder:
             stored = msgspec.json.encode(_Stored(data.files, data.choices))
             file.write(msgspec.json.format(stored) + b"\n")
 
-    def add(
-        self, data: DataSet, name: str, role: Role, chunks: Iterator[bytes], most: int = MAX_BYTES
-    ) -> DataSet:
-        """The data set with one more file; raises DataError if it is too large."""
-        own = own_name(name, {file.name for file in data.files})
-        path = data.files_folder / own
-        try:
-            with path.open("xb") as file:
-                size = _copy(chunks, file, most, own)
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
+    def receive(self, data: DataSet, name: str, role: Role, most: int = MAX_BYTES) -> Arrival:
+        """A file that arrives in pieces; it belongs to the data set once it is complete."""
         if len(data.files) >= MAX_FILES:
-            path.unlink()
             raise DataError(f"has more than {MAX_FILES:,} files; expected fewer, larger ones")
-        added = msgspec.structs.replace(data, files=[*data.files, DataFile(own, role, size)])
+        left = MAX_SET_BYTES - sum(file.size for file in data.files)
+        own = own_name(name, {file.name for file in data.files})
+        return Arrival(data.files_folder / own, role, min(most, left))
+
+    def add(self, data: DataSet, arrived: Arrival) -> DataSet:
+        """The data set with a file that is complete."""
+        file = DataFile(arrived.path.name, arrived.role, arrived.size)
+        added = msgspec.structs.replace(data, files=[*data.files, file])
         self.save(added)
         return added
+
+
+class Arrival:
+    """A file that arrives: it is counted, and removed again if it is too large or breaks off."""
+
+    def __init__(self, path: Path, role: Role, most: int) -> None:
+        self.path = path
+        self.role = role
+        self.size = 0
+        self._most = most
+        self._file: BinaryIO | None = None
+
+    def __enter__(self) -> Self:
+        self._file = self.path.open("xb")
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+        if error is not None:
+            self.path.unlink(missing_ok=True)
+
+    def write(self, chunk: bytes) -> None:
+        """Write a piece; raises TooLarge."""
+        assert self._file is not None
+        self.size += len(chunk)
+        if self.size > self._most:
+            raise TooLarge(
+                f"is larger than {self._most:,} bytes; expected a smaller file",
+                place=self.path.name,
+            )
+        self._file.write(chunk)
+
+
+class TooLarge(DataError):
+    """A file has more bytes than may be sent."""
 
 
 class _Stored(msgspec.Struct, frozen=True):
     files: Sequence[DataFile]
     choices: ImportChoices
-
-
-def _copy(chunks: Iterator[bytes], file: BinaryIO, most: int, name: str) -> int:
-    size = 0
-    for chunk in chunks:
-        size += len(chunk)
-        if size > most:
-            raise DataError(f"is larger than {most:,} bytes; expected a smaller file", place=name)
-        file.write(chunk)
-    return size
 
 
 def own_name(name: str, taken: set[str]) -> str:
