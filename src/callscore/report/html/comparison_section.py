@@ -1,4 +1,4 @@
-"""The sections of a comparison: its conclusion, its rows, and the outputs of two models as a diff."""
+"""The sections of a comparison: its conclusion, its rows, and two outputs as a diff."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def notes_list(comparison: Comparison) -> list[Html]:
 
 
 def diff_section(first: str, second: str) -> Html:
-    """Two texts as one: what only the first has is struck out, what only the second has is marked."""
+    """Two texts as one: struck out what only the first has, marked what only the second has."""
     kinds = {"first": "del", "second": "ins"}
     parts = [
         tag(kinds[part.kind], part.text) if part.kind in kinds else part.text

@@ -1,4 +1,4 @@
-"""Agents: every scenario as a line of steps, where each model first diverged, and each step apart."""
+"""Agents: scenarios as lines of steps, where each model first diverged, and every step apart."""
 
 from __future__ import annotations
 
@@ -57,10 +57,7 @@ def show_agents(visit: Visit) -> Answer:
     query = visit.query_as(AgentsQuery)
     if visit.results.scored(run.id).source is None:
         return Page("Agents", tag("p", "The run has no scores yet."), run, "agents")
-    if query.scenario:
-        main = _scenario(visit, run, query)
-    else:
-        main = _overview(visit, run, query)
+    main = _scenario(visit, run, query) if query.scenario else _overview(visit, run, query)
     return Page("Agents", main, run=run, tab="agents")
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
 
 import msgspec
 
@@ -135,20 +134,23 @@ async def receive_more(visit: Visit) -> Answer:
     return Redirect(f"/data/{data.number}")
 
 
-async def _receive(visit: Visit, folder: DataFolder, start: Any) -> DataSet:
+async def _receive(visit: Visit, folder: DataFolder, start: Callable[[], DataSet]) -> DataSet:
     """Write every file as it arrives; the names are ours."""
+    from aiohttp import BodyPartReader
+
     assert visit.request is not None
     if not visit.request.content_type.startswith("multipart/"):
         raise UsageError("expected files in a form")
     data: DataSet | None = None
     async for part in await visit.request.multipart():
-        name = getattr(part, "filename", None)
-        if not name or part.name not in ROLES:  # type: ignore[union-attr]
+        if not isinstance(part, BodyPartReader) or not part.filename:
+            continue
+        role = next((one for one in ROLES if part.name == one), None)
+        if role is None:
             continue
         data = start() if data is None else data
-        assert data is not None
-        with folder.receive(data, name, cast(Role, part.name)) as arriving:  # type: ignore[union-attr]
-            while chunk := await part.read_chunk(CHUNK):  # type: ignore[union-attr]
+        with folder.receive(data, part.filename, role) as arriving:
+            while chunk := await part.read_chunk(CHUNK):
                 arriving.write(chunk)
         data = folder.add(data, arriving)
     if data is None:
@@ -207,8 +209,8 @@ def _outcome(visit: Visit, data: DataSet, found: Inspection) -> Html:
     if done:
         downloads = [chip("written", "good"), " ", link(data.out, f"/data/{number}/written")]
         if cases:
-            downloads += [" · ", link(EVAL, f"/data/{number}/eval"),
-                          tag("p", "Start a run:"), command(f"callscore run {data.folder / EVAL}")]  # fmt: skip
+            run = command(f"callscore run {data.folder / EVAL}")
+            downloads += [" · ", link(EVAL, f"/data/{number}/eval"), tag("p", "Start a run: ", run)]
         elif data.has_form:
             downloads += [" · ", link("Label these calls", f"/label/{number}")]
     return tag(
