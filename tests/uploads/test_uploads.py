@@ -22,7 +22,7 @@ from callscore.uploads.data_folder import (
     own_name,
 )
 from callscore.uploads.inspection import Inspection, command_of
-from callscore.uploads.limits import Limits
+from callscore.uploads.limits import ReaderLimits
 from callscore.uploads.worker import inspect_limited, write_limited
 
 FORM = """section,id,question,options,critical,na allowed
@@ -140,14 +140,14 @@ def test_a_zip_bomb_is_one_sentence(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limits", "problem"),
     [
-        (Limits(memory=150_000_000), "memory"),
-        (Limits(file=10), "larger than 10 bytes"),
-        (Limits(reply=10), "10 bytes to describe"),
-        (Limits(wall_s=0.0), "take more than 0 s"),
+        (ReaderLimits(memory=150_000_000), "memory"),
+        (ReaderLimits(file=10), "larger than 10 bytes"),
+        (ReaderLimits(reply=10), "10 bytes to describe"),
+        (ReaderLimits(wall_s=0.0), "take more than 0 s"),
     ],
 )
 def test_a_limit_that_is_passed_ends_the_reader_not_the_server(
-    tmp_path: Path, limits: Limits, problem: str
+    tmp_path: Path, limits: ReaderLimits, problem: str
 ) -> None:
     huge = (
         {**FILES, "anna.txt": ("calls", CALL.encode() * 60_000)} if limits.memory < 1e9 else FILES
@@ -158,7 +158,7 @@ def test_a_limit_that_is_passed_ends_the_reader_not_the_server(
 def test_the_time_of_the_processor_is_limited(tmp_path: Path) -> None:
     lines = "".join(f"Agent: {n}\n" for n in range(200_000)).encode()
     data = data_set(tmp_path, {"long.txt": ("calls", lines)})
-    assert "take more than 1 s" in inspect_limited(data, Limits(cpu_s=1)).problem
+    assert "take more than 1 s" in inspect_limited(data, ReaderLimits(cpu_s=1)).problem
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ DESCRIPTION = "data-set.json"
 CASES, TRANSCRIPTS, EVAL = "cases.jsonl", "transcripts.jsonl", "eval.yaml"
 
 
-class DataFile(msgspec.Struct, frozen=True):
+class UploadedFile(msgspec.Struct, frozen=True):
     """A file of a data set, under the name that it has in the folder."""
 
     name: str
@@ -50,7 +50,7 @@ class DataSet(msgspec.Struct, frozen=True):
 
     number: int
     folder: Path
-    files: Sequence[DataFile] = ()
+    files: Sequence[UploadedFile] = ()
     choices: ImportChoices = ImportChoices()
 
     def names(self, role: Role) -> list[str]:
@@ -131,7 +131,7 @@ class DataFolder:
 
     def add(self, data: DataSet, arrived: Arrival) -> DataSet:
         """The data set with a file that is complete."""
-        file = DataFile(arrived.path.name, arrived.role, arrived.size)
+        file = UploadedFile(arrived.path.name, arrived.role, arrived.size)
         added = msgspec.structs.replace(data, files=[*data.files, file])
         self.save(added)
         return added
@@ -174,7 +174,7 @@ class TooLarge(DataError):
 
 
 class _Stored(msgspec.Struct, frozen=True):
-    files: Sequence[DataFile]
+    files: Sequence[UploadedFile]
     choices: ImportChoices
 
 

@@ -1,6 +1,6 @@
 """What an import of a data set would write, and how it reads every file, before it is written.
 
-The import itself is `import_job`'s; this only tries it, and describes the files beside it.
+The import itself is `import_job`'s; this only tries it, and describes the files.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT", "TZ")
 """The variables of the environment that the process gets."""
 
 
-class Limits(msgspec.Struct, frozen=True):
+class ReaderLimits(msgspec.Struct, frozen=True):
     """What a process may take."""
 
     memory: int = MAX_MEMORY
@@ -41,10 +41,10 @@ class Limits(msgspec.Struct, frozen=True):
     """Bytes of what it answers."""
 
 
-LIMITS = Limits()
+LIMITS = ReaderLimits()
 
 
-def apply_limits(limits: Limits) -> None:
+def apply_limits(limits: ReaderLimits) -> None:
     """Limit the process that calls this; where the system has no limits, only time is limited."""
     try:
         import resource
@@ -59,7 +59,7 @@ def apply_limits(limits: Limits) -> None:
         resource.setrlimit(kind, (most, most))
 
 
-def run_limited(module: str, request: bytes, folder: Path, limits: Limits = LIMITS) -> bytes:
+def run_limited(module: str, request: bytes, folder: Path, limits: ReaderLimits = LIMITS) -> bytes:
     """The answer of a module to a request; raises DataError in one sentence if it fails.
 
     The module calls `apply_limits` first, reads the request from its input, works in the folder,
@@ -108,7 +108,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _why(code: int, limits: Limits) -> str:
+def _why(code: int, limits: ReaderLimits) -> str:
     """Why a process ended, in one sentence."""
     if code == NO_MEMORY or code == -signal.SIGABRT:
         return (

@@ -11,25 +11,32 @@ from typing import Literal
 import msgspec
 
 from callscore.core.errors import CallscoreError, DataError
-from callscore.uploads.data_folder import DataFile, DataSet, ImportChoices
+from callscore.uploads.data_folder import DataSet, ImportChoices, UploadedFile
 from callscore.uploads.inspection import Inspection, inspect, write
-from callscore.uploads.limits import LIMITS, NO_MEMORY, TOO_LARGE, Limits, apply_limits, run_limited
+from callscore.uploads.limits import (
+    LIMITS,
+    NO_MEMORY,
+    TOO_LARGE,
+    ReaderLimits,
+    apply_limits,
+    run_limited,
+)
 
 WORKER = "callscore.uploads.worker"
 
 
-class Request(msgspec.Struct, frozen=True):
+class WorkerRequest(msgspec.Struct, frozen=True):
     """What to do with a data set."""
 
     action: Literal["inspect", "write"]
     number: int
     folder: str
-    files: list[DataFile]
+    files: list[UploadedFile]
     choices: ImportChoices
-    limits: Limits
+    limits: ReaderLimits
 
 
-class Reply(msgspec.Struct, frozen=True):
+class WorkerReply(msgspec.Struct, frozen=True):
     """What was found or written, or why nothing was."""
 
     inspection: Inspection | None = None
@@ -37,7 +44,7 @@ class Reply(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-def inspect_limited(data: DataSet, limits: Limits = LIMITS) -> Inspection:
+def inspect_limited(data: DataSet, limits: ReaderLimits = LIMITS) -> Inspection:
     """Describe how the files of a data set are read, by a process with limits; never raises."""
     try:
         reply = _ask("inspect", data, limits)
@@ -46,7 +53,7 @@ def inspect_limited(data: DataSet, limits: Limits = LIMITS) -> Inspection:
     return reply.inspection or Inspection(problem=reply.problem)
 
 
-def write_limited(data: DataSet, limits: Limits = LIMITS) -> str:
+def write_limited(data: DataSet, limits: ReaderLimits = LIMITS) -> str:
     """Import a data set by a process with limits; returns what was written, raises DataError."""
     reply = _ask("write", data, limits)
     if reply.problem:
@@ -54,27 +61,29 @@ def write_limited(data: DataSet, limits: Limits = LIMITS) -> str:
     return reply.written
 
 
-def _ask(action: Literal["inspect", "write"], data: DataSet, limits: Limits) -> Reply:
+def _ask(action: Literal["inspect", "write"], data: DataSet, limits: ReaderLimits) -> WorkerReply:
     folder = data.folder.absolute()
-    request = Request(action, data.number, str(folder), list(data.files), data.choices, limits)
+    request = WorkerRequest(
+        action, data.number, str(folder), list(data.files), data.choices, limits
+    )
     raw = run_limited(WORKER, msgspec.json.encode(request), folder / "files", limits)
-    return msgspec.json.decode(raw, type=Reply)
+    return msgspec.json.decode(raw, type=WorkerReply)
 
 
-def answer(request: Request) -> Reply:
+def answer(request: WorkerRequest) -> WorkerReply:
     """Carry out a request in the folder of the files."""
     data = DataSet(request.number, Path(request.folder), request.files, request.choices)
     try:
         if request.action == "inspect":
-            return Reply(inspection=inspect(data))
-        return Reply(written=write(data))
+            return WorkerReply(inspection=inspect(data))
+        return WorkerReply(written=write(data))
     except CallscoreError as error:
-        return Reply(problem=str(error))
+        return WorkerReply(problem=str(error))
 
 
 def main() -> int:
     """Read the request, limit this process, and answer."""
-    request = msgspec.json.decode(sys.stdin.buffer.read(), type=Request)
+    request = msgspec.json.decode(sys.stdin.buffer.read(), type=WorkerRequest)
     apply_limits(request.limits)
     try:
         sys.stdout.buffer.write(msgspec.json.encode(answer(request)))

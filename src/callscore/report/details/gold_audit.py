@@ -52,7 +52,7 @@ class Suspicion(NamedTuple):
     """Σ log odds of those models − Σ log odds of the models that agree with the reference."""
 
 
-class Reliability:
+class ModelReliability:
     """How often a model is right on a kind of field, counted over cases."""
 
     def __init__(self) -> None:
@@ -118,14 +118,14 @@ def _kind(label: str) -> str:
 def find_suspicions(votes: Iterable[FieldVotes]) -> list[Suspicion]:
     """The suspicious fields, the most suspicious first."""
     known = list(votes)
-    reliability = Reliability()
+    reliability = ModelReliability()
     for field in known:
         reliability.add(field)
     found = [one for each in known if (one := _suspicion(each, reliability)) is not None]
     return sorted(found, key=lambda one: (-one.weight, -len(one.against), one.votes.place))
 
 
-def _suspicion(votes: FieldVotes, reliability: Reliability) -> Suspicion | None:
+def _suspicion(votes: FieldVotes, reliability: ModelReliability) -> Suspicion | None:
     wrong = [model for model in votes.given if model not in votes.right]
     by_value: dict[str, list[str]] = {}
     for model in wrong:

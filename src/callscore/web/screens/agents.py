@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from callscore.core.scenarios import STEP_TASK
+from callscore.core.task import SCENARIO
 from callscore.report.details.agent_steps import (
     ScenarioLine,
     ScenarioStep,
@@ -28,7 +30,7 @@ from callscore.results.port import MatrixQuery, MatrixRow, QueryError, RunLine
 from callscore.web.page import empty
 from callscore.web.screen import Answer, Page, Route, Visit, link
 
-TASKS = ("orchestration", "scenario")
+TASKS = (STEP_TASK, SCENARIO)
 SCENARIOS = 25
 WORDS: dict[StepState, str] = {
     "right": "right",
@@ -98,13 +100,13 @@ def _line_cell(visit: Visit, line: ScenarioLine, model: str) -> Html:
     """The steps of a scenario as signs; the first divergence is marked, and said in words."""
     first = line.first_divergence(model)
     signs = [
-        tag("span", SIGNS[state], class_=f"step {state}" + (" first" if at == first else ""))
+        tag("span", SIGNS[state], class_=f"step {state}" + (" diverges" if at == first else ""))
         for at, state in enumerate(line.states.get(model, []))
     ]
     steps = len(line.steps)
     words = f"all of {show_count(steps, 'step')} right"
     if first is not None:
-        words = f"first divergence at step {line.steps[first].number} of {steps}"
+        words = f"first divergence at step {first + 1} of {steps}"
     to = visit.url(scenario=line.steps[0].place, model=model, after="")
     return join(link(join(signs), to, aria_label=words, class_="signs"), tag("small", words))
 
@@ -170,7 +172,7 @@ def _scenario(visit: Visit, run: RunLine, query: AgentsQuery) -> Html:
         for one in models
     ]  # fmt: skip
     steps = [
-        _step(visit, run, step, state, model, is_first=at == first)
+        _step(visit, run, step, (at, state), model, is_first=at == first)
         for at, (step, state) in enumerate(zip(line.steps, line.states[model], strict=False))
     ]
     return tag(
@@ -195,29 +197,36 @@ def _summary(line: ScenarioLine, model: str, first: int | None) -> str:
     after = sum(state == "right" for state in line.states[model][first + 1 :])
     rest = len(line.steps) - first - 1
     behind = f" {after} of the {show_count(rest, 'step')} after it are right." if rest else ""
-    return f"First divergence at step {line.steps[first].number} of {steps}.{behind}"
+    return f"First divergence at step {first + 1} of {steps}.{behind}"
 
 
 def _step(
-    visit: Visit, run: RunLine, step: ScenarioStep, state: StepState, model: str, *, is_first: bool
+    visit: Visit,
+    run: RunLine,
+    step: ScenarioStep,
+    found: tuple[int, StepState],
+    model: str,
+    *,
+    is_first: bool,
 ) -> Html:
+    at, state = found
     view = visit.results.case(run.id, step.place).view
     case = decode_case(view)
     answer = next((one for one in case.answers if one.answer.model == model), None)
     mark = chip("first divergence", "bad") if is_first else None
     summary = join(
         tag("span", SIGNS[state], class_=f"step {state}"),
-        f" Step {step.number}: {_kind(case.expected)}, {WORDS[state]} ",
+        f" Step {at + 1}: {_kind(case.expected)}, {WORDS[state]} ",
         mark,
     )
     details = [
         _differences(answer),
         _plans(case.expected, answer, model),
         _arguments(case.expected, answer, model),
-        tag("p", link("Open the case", f"/runs/{run.id}/cases/{step.place}")),
+        tag("p", link(plain(step.case_id, 80), f"/runs/{run.id}/cases/{step.place}")),
     ]
     body = tag("details", tag("summary", summary), details, open=is_first)
-    return tag("li", body, class_="first" if is_first else None)
+    return tag("li", body, class_="diverges" if is_first else None)
 
 
 def _kind(expected: object) -> str:
