@@ -77,7 +77,7 @@ def test_files_are_dropped_mapped_and_written_as_the_command_writes_them(
         page.locator("select[aria-label='What verfy is']").select_option("verify")
         page.get_by_role("button", name="Look again").click()
         expect(page.locator("#outcome")).to_contain_text("2 cases")
-        expect(page.locator("tr", has_text="Did the agent verify")).to_contain_text("1 not marked")
+        expect(page.get_by_role("row", name="Did the agent verify, who")).to_contain_text("1 not marked")
         expect(page.locator(".turns")).to_contain_text("नमस्ते <script>alert(1)</script>")
         page.get_by_role("button", name="Write 2 cases").click()
         expect(page.locator(".downloads")).to_contain_text("callscore run")
