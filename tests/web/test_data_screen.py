@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from playwright.sync_api import expect
@@ -37,9 +38,12 @@ def importing(sample_store: Path, tmp_path_factory: pytest.TempPathFactory) -> I
         yield served
 
 
-def send(
-    served: Served, to: str, files: Mapping[str, tuple[str, bytes]]
-) -> http.client.HTTPResponse:
+class Sent(NamedTuple):
+    status: int
+    location: str
+
+
+def send(served: Served, to: str, files: Mapping[str, tuple[str, bytes]]) -> Sent:
     """Send files as a browser does: role and content by name."""
     edge = b"edge-of-a-part"
     body = b""
@@ -52,7 +56,10 @@ def send(
         "Cookie": served.cookie, "Origin": served.origin, "Host": served.host,
         "Content-Type": f"multipart/form-data; boundary={edge.decode()}",
     })  # fmt: skip
-    return connection.getresponse()
+    response = connection.getresponse()
+    response.read()
+    connection.close()
+    return Sent(response.status, response.headers.get("Location", ""))
 
 
 def test_files_are_dropped_mapped_and_written_as_the_command_writes_them(
@@ -77,7 +84,9 @@ def test_files_are_dropped_mapped_and_written_as_the_command_writes_them(
         page.locator("select[aria-label='What verfy is']").select_option("verify")
         page.get_by_role("button", name="Look again").click()
         expect(page.locator("#outcome")).to_contain_text("2 cases")
-        expect(page.get_by_role("row", name="Did the agent verify, who")).to_contain_text("1 not marked")
+        expect(page.get_by_role("row", name="Did the agent verify, who")).to_contain_text(
+            "1 not marked"
+        )
         expect(page.locator(".turns")).to_contain_text("नमस्ते <script>alert(1)</script>")
         page.get_by_role("button", name="Write 2 cases").click()
         expect(page.locator(".downloads")).to_contain_text("callscore run")
@@ -97,7 +106,7 @@ def test_files_are_dropped_mapped_and_written_as_the_command_writes_them(
 def test_a_path_in_the_name_of_a_file_is_only_a_name(importing: Served) -> None:
     reply = send(importing, "/data", {"../../../evil.txt": ("calls", CALL.encode())})
     assert reply.status == 303
-    number = reply.headers["Location"].rpartition("/")[2]
+    number = reply.location.rpartition("/")[2]
     folder: Path = importing.folder / number  # type: ignore[attr-defined]
     assert [path.name for path in (folder / "files").iterdir()] == ["evil.txt"]
 
@@ -115,7 +124,7 @@ def test_a_path_in_the_name_of_a_file_is_only_a_name(importing: Served) -> None:
 def test_files_that_cannot_be_read_are_one_sentence_and_the_server_lives(
     importing: Served, files: Mapping[str, tuple[str, bytes]], sentence: str
 ) -> None:
-    to = send(importing, "/data", files).headers["Location"]
+    to = send(importing, "/data", files).location
     page = importing.ask(to)
     assert page.status == 200
     problem = page.text.partition('class="why"')[2].partition("</p>")[0]
