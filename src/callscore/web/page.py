@@ -48,6 +48,7 @@ def static_files() -> dict[str, tuple[str, bytes, str]]:
     files = {
         "app.css": ("text/css", style.encode()),
         "app.js": ("text/javascript", (_STATIC / "app.js").read_bytes()),
+        "icon.svg": ("image/svg+xml", (_STATIC / "icon.svg").read_bytes()),
         "htmx.js": ("text/javascript", (_STATIC / "htmx.js").read_bytes()),
     }
     return {
@@ -64,6 +65,7 @@ def render_page(page: Page, site: Site, session: WebSession | None) -> str:
         tag("meta", name="htmx-config", content=HTMX_CONFIG),
         tag("title", f"{plain(page.title, 120)} · Callscore"),
         element("link", rel="stylesheet", href="/static/app.css"),
+        element("link", rel="icon", href="/static/icon.svg"),
         _SCRIPTS,
     ]
     body = [

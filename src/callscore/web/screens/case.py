@@ -1,4 +1,4 @@
-"""Case: the transcript with the evidence highlighted, expected and given, and everything behind it."""
+"""Case: the transcript with evidence highlighted, expected and given, and what is behind it."""
 
 from __future__ import annotations
 

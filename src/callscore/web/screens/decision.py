@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from callscore.core.scorecard import AS_RECOMMENDED, Decide, ModelScore
+from callscore.core.scorecard import Decide, ModelScore
 from callscore.export.sources import read_as
 from callscore.report.html.answers_sections import slices_section
 from callscore.report.html.card_sections import (
@@ -26,6 +26,12 @@ from callscore.web.screen import Answer, Page, Route, Visit, element, link
 from callscore.web.screens.matrix import matrix_url
 
 By = Literal["recommended", "quality", "efficiency"]
+BY_WORDS = {
+    "recommended": "cheapest that is not worse",
+    "quality": "quality",
+    "efficiency": "cost efficiency",
+}
+YES_NO = {"false": "no", "true": "yes"}
 
 
 class DecisionParameters(msgspec.Struct, frozen=True):
@@ -91,7 +97,8 @@ def _decision(visit: Visit, source: ReportSource) -> Html:
     given = {
         name: value for name, value in msgspec.structs.asdict(chosen).items() if value is not None
     }
-    used = msgspec.structs.replace(source.provenance.decide, **given)
+    own = source.provenance.decide
+    used = msgspec.structs.replace(own, **given)
     if given:
         source = read_as(source, used)
 
@@ -101,7 +108,7 @@ def _decision(visit: Visit, source: ReportSource) -> Html:
     return join(
         _not_official(visit) if given else None,
         first_screen(source.card, source.template, blockers=blockers),
-        _parameters(visit, used),
+        _parameters(visit, own, used),
         _blockers(visit, source) if any(model.blockers for model in source.card.models) else None,
     )
 
@@ -110,30 +117,35 @@ def _not_official(visit: Visit) -> Html:
     return notice("Not official: read with other parameters. ", link("Reset", visit.path))
 
 
-def _parameters(visit: Visit, used: Decide) -> Html:
+def _parameters(visit: Visit, own: Decide, used: Decide) -> Html:
     """Return the form that reads the scorecard in another way        C-138"""
-    allowed = {"": "no", "true": "yes"}
+    by = {own.by: BY_WORDS.get(own.by, own.by)} | BY_WORDS
+    fail = {_word(own.allow_fail): YES_NO[_word(own.allow_fail)]} | YES_NO
+    margin = tag(
+        "input",
+        name="margin",
+        inputmode="decimal",
+        size=6,
+        value=None if used.margin == own.margin else f"{used.margin:g}",
+        placeholder=f"{own.margin:g}",
+    )
     form = element(
         "form",
-        choice(
-            "Choose by",
-            "by",
-            {"recommended": "recommended", "quality": "quality", "efficiency": "cost efficiency"},
-            used.by,
-        ),
-        field(
-            "Margin", tag("input", name="margin", inputmode="decimal", value=used.margin, size=6)
-        ),
-        choice("Rows rated Fail allowed", "allow_fail", allowed, "true" if used.allow_fail else ""),
-        tag("button", "Read it so"),
-        link("Reset", visit.path) if visit.url() != visit.path else None,
+        choice("Choose by", "by", by, used.by),
+        field("Margin", margin),
+        choice("Rows rated Fail allowed", "allow_fail", fail, _word(used.allow_fail)),
+        tag("button", "Apply"),
+        link("Reset", visit.path) if used != own else None,
         method="get",
         action=visit.path,
         class_="controls",
     )
-    summary = "Other parameters"
-    is_other = used != AS_RECOMMENDED
-    return tag("details", tag("summary", summary), form, class_="parameters", open=is_other)
+    summary = tag("summary", "Read it with other parameters")
+    return tag("details", summary, form, class_="parameters", open=used != own)
+
+
+def _word(value: bool) -> str:
+    return "true" if value else "false"
 
 
 def _blockers(visit: Visit, source: ReportSource) -> Html:
@@ -149,10 +161,8 @@ def _blockers(visit: Visit, source: ReportSource) -> Html:
 
 
 def _scorecard(visit: Visit, source: ReportSource) -> Html:
-    measured = {slug for model in source.card.models for slug in model.metrics}
-
     def label(row: TemplateRow) -> Child:
-        if row.kind == "metric" and row.key in measured:
+        if row.kind == "metric" and any(one.metric(row.key) for one in source.card.models):
             return link(row.label, matrix_url(visit.run, metric=row.key, sort="metric"))
         if row.kind == "task":
             return link(row.label, matrix_url(visit.run, task=row.key, sort="worst"))

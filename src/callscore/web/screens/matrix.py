@@ -147,12 +147,7 @@ def _filters(visit: Visit, given: MatrixParameters, page: MatrixPage) -> Html:
         _offer("Language", "lang", page.langs, given.lang),
         _offer("Tag", "tag", page.tags, given.tag),
         choice("Model", "model", _models(page.models), next(iter(given.model), "")),
-        choice(
-            "Metric",
-            "metric",
-            {"": "—"} | {one: plain(one, 60) for one in page.metrics},
-            given.metric,
-        ),
+        choice("Metric", "metric", _metrics(page.metrics), given.metric),
         _number("from", "min", given.min),
         _number("to", "max", given.max),
         _number("Apart by", "delta", given.delta) if given.show == "delta" else None,
@@ -176,6 +171,10 @@ def _filters(visit: Visit, given: MatrixParameters, page: MatrixPage) -> Html:
 
 def _models(models: Sequence[str]) -> Mapping[str, str]:
     return {"": "All models"} | {one: model_name(one) for one in models}
+
+
+def _metrics(slugs: Sequence[str]) -> Mapping[str, str]:
+    return {"": "—"} | {one: plain(one, 60) for one in slugs}
 
 
 def _offer(label: str, key: str, values: Sequence[str], chosen: str) -> Html | None:
@@ -269,13 +268,10 @@ def _cell(visit: Visit, given: MatrixParameters, place: int, cell: MatrixCell | 
     reason = next(iter(cell.reasons), "") if cell.status == "invalid" else ""
     seek = given.reason or reason or given.metric
     to = case_url(visit.run, place, given, model=(cell.model, *others), seek=seek)
-    word: Child = WORDS.get(cell.status, "")
+    word = WORDS.get(cell.status, "")
     tone = "blocked" if cell.status == "invalid" else "quiet"
-    shown = (
-        tag("b", show(cell.score), class_=TONES.get(cell.rating or "", "plain"))
-        if cell.score is not None
-        else "—"
-    )
+    rated = TONES.get(cell.rating or "", "plain")
+    shown: Child = "—" if cell.score is None else tag("b", show(cell.score), class_=rated)
     if word:
         shown = tag("span", _icon(cell.status), " ", word, class_=f"word {tone}")
     value = None
