@@ -47,6 +47,16 @@ class Span(NamedTuple):
     quotes: tuple[Quote, ...]
 
 
+class Focus(NamedTuple):
+    """What a reader came for: a turn by its name, and an item by its id."""
+
+    turn: str = ""
+    item: str = ""
+
+
+NO_FOCUS = Focus()
+
+
 def find_quotations(reason: str) -> Iterator[str]:
     """Yield the quotations in a reason."""
     yield from _QUOTED.findall(reason)
@@ -176,16 +186,6 @@ def _scores_only(case: DecodedCase) -> Html:
     )
 
 
-class Focus(NamedTuple):
-    """What a reader came for: a turn by its name, and an item by its id."""
-
-    turn: str = ""
-    item: str = ""
-
-
-NO_FOCUS = Focus()
-
-
 def transcript_section(case: DecodedCase, place: int, focus: Focus = NO_FOCUS) -> Html:
     """Return the turns with the quotes of references and verdicts highlighted."""
     transcript = turns(case.view.case.transcript)
@@ -298,7 +298,7 @@ def _answers(case: DecodedCase, place: int, marks: CaseMarks) -> Html:
     )
 
 
-def comparison_table(case: DecodedCase, marks: CaseMarks) -> Html:
+def comparison_table(case: DecodedCase, marks: CaseMarks, focus: Focus = NO_FOCUS) -> Html:
     """Return the fields of the expected outcome next to those of each answer."""
     rows = compare_fields(case.expected, [decoded.given for decoded in case.answers])
     questions = {f"questions {one.id}": one for one in marks.questions}
@@ -309,7 +309,7 @@ def comparison_table(case: DecodedCase, marks: CaseMarks) -> Html:
         [
             *whole,
             *(
-                _compared_row(one, questions.get(one.label.removesuffix(" · score")))
+                _compared_row(one, questions.get(one.label.removesuffix(" · score")), focus)
                 for one in rows
             ),
         ],
@@ -343,17 +343,19 @@ def _reason_codes(decoded: DecodedAnswer) -> list[str]:
     return list(dict.fromkeys([*result.reasons, *result.flags]))
 
 
-def _compared_row(field: FieldComparison, marks: ComparedMarks | None) -> Html:
+def _compared_row(field: FieldComparison, marks: ComparedMarks | None, focus: Focus) -> Html:
     """Return the row of a field; a mark is shown in the words of its form, with the question."""
     if marks is not None:
-        return _marks_row(marks)
+        return _marks_row(marks, focus)
     label = plain(field.label.removeprefix("questions ").replace("_", " "), 120)
     return row(label, _compared_cells(field.expected, field.given))
 
 
-def _marks_row(marks: ComparedMarks) -> Html:
+def _marks_row(marks: ComparedMarks, focus: Focus = NO_FOCUS) -> Html:
     label = question_label(marks.id, marks.shown)
-    return row(label, _compared_cells(marks.expected, marks.given))
+    is_sought = bool(focus.item) and marks.id == focus.item
+    cells = _compared_cells(marks.expected, marks.given)
+    return row(label, cells, "sought" if is_sought else "")
 
 
 def _compared_cells(expected: str, given: Sequence[FieldValue | None]) -> list[Html]:

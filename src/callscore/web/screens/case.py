@@ -8,7 +8,7 @@ import msgspec
 
 from callscore.core.judging import Verdict
 from callscore.report.details.decoded_case import DecodedAnswer, DecodedCase, decode_case
-from callscore.report.details.form_marks import MarkReader
+from callscore.report.details.form_marks import CaseMarks, MarkReader
 from callscore.report.html.case import (
     Focus,
     answer_label,
@@ -49,21 +49,24 @@ def show_case(visit: Visit) -> Answer:
     case = decode_case(found.view)
     models = list(dict.fromkeys(answer.model for answer in found.view.answers))
     chosen = _chosen(models, given.model)
-    shown = msgspec.structs.replace(
-        case, answers=[one for one in case.answers if one.answer.model in chosen]
+    answers = sorted(
+        (one for one in case.answers if one.answer.model in chosen),
+        key=lambda one: chosen.index(one.answer.model),
     )
+    shown = msgspec.structs.replace(case, answers=answers)
     marks = MarkReader(settings).marks(shown)
+    focus = _focus(shown, marks, given)
     main = join(
         _heading(visit, case, given, visit.results.neighbours(run.id, as_query(given), place)),
         notice("The text of this case has changed since the run.") if found.changed else None,
         _model_chips(visit, case, models, chosen),
         tag(
             "div",
-            transcript_section(shown, place, _focus(shown, given)),
+            transcript_section(shown, place, focus),
             tag(
                 "div",
                 tag("h2", "Expected and given"),
-                comparison_table(shown, marks),
+                comparison_table(shown, marks, focus),
                 plan_pictures(shown),
                 verdicts_table(shown, place),
                 measures_table(shown),
@@ -85,14 +88,23 @@ def _chosen(models: Sequence[str], wanted: Sequence[str]) -> Sequence[str]:
     return list(dict.fromkeys([*wanted, *models]))[: max(MODELS_AT_ONCE, len(wanted))]
 
 
-def _focus(case: DecodedCase, given: CaseParameters) -> Focus:
-    """Return what the reader came for: the turn and item given, or the quote of a metric."""
+def _focus(case: DecodedCase, marks: CaseMarks, given: CaseParameters) -> Focus:
+    """Return what the reader came for: the turn and item given, or what a metric rests on.
+
+    That is the first quoted verdict on the metric; where code decides it, the first question that
+    the first model marked differently from people.
+    """
     if given.at or given.item:
         quoted = next((one for one in _verdicts(case) if one.item == given.item), None)
         return Focus(given.at or (quoted.source if quoted else ""), given.item)
     for verdict in _verdicts(case):
         if verdict.metric == given.seek and verdict.quote:
             return Focus(verdict.source, verdict.item)
+    if given.seek:
+        for question in marks.questions:
+            first = next(iter(question.given), None)
+            if first is not None and first.same is False:
+                return Focus(item=question.id)
     return Focus()
 
 
