@@ -139,7 +139,9 @@ def _interval(interval: tuple[float, float] | None, unit: str = "fraction") -> s
     return NO_INTERVAL if interval is None else show_interval(interval, unit)
 
 
-def models_table(card: Scorecard, template: Sequence[TemplateRow], blockers: LinkOfModel) -> Html:
+def models_table(
+    card: Scorecard, template: Sequence[TemplateRow], blockers: LinkOfModel = _no_link
+) -> Html:
     """Return one row per model: scores with intervals, ratings, blockers, cost and rank."""
     tasks = tasks_run(card)
     labels = {row.key: row.label.removesuffix(" Score") for row in template if row.kind == "task"}
