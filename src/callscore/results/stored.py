@@ -243,7 +243,7 @@ class StoredResults:
                 thread.start()
         return ""
 
-    def wait(self, run: int) -> None:
+    def finish_build(self, run: int) -> None:
         """Wait until the index of a run is no longer being built in the background."""
         thread = self._builds.get(run)
         if thread is not None:

@@ -17,6 +17,8 @@ from callscore.results.rows import SCORE, case_row
 from callscore.store.results_index import CaseRow, ResultsIndex
 from callscore.suites.registry import Catalog
 
+CHOSEN = ("RECOMMENDED", "LIKELY")
+"""The words of a decision for a model."""
 WRITTEN_TOGETHER = 256
 """Cases per transaction."""
 
@@ -154,7 +156,7 @@ class IndexWriter:
 def leader_of(card: Scorecard) -> str | None:
     """The recommended model, or the first of the ranking."""
     models = {model.model for model in card.models}
-    named = [model for line in card.decision[:1] for model in line.models]
+    named = [model for line in card.decision if line.word in CHOSEN for model in line.models]
     named += [line.model for line in card.ranking]
     return next((model for model in named if model in models), None)
 

@@ -27,7 +27,7 @@ from callscore.store.run_records import decode_holder, encode_holder, has_ended,
 
 SUFFIX = "-index"
 SCHEMA = 1
-"""Raised with every change of the tables: an index of another schema is written anew."""
+"""Raised with every change of the tables: an index of another schema is replaced."""
 _TABLES = """
 CREATE TABLE scorings (
     id INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER NOT NULL, fingerprint TEXT NOT NULL,
@@ -37,8 +37,8 @@ CREATE INDEX scorings_of_run ON scorings (run, finished);
 CREATE TABLE cases (
     scoring INTEGER NOT NULL, place INTEGER NOT NULL, case_id TEXT NOT NULL,
     folded_id TEXT NOT NULL, call_id TEXT NOT NULL, task TEXT NOT NULL, lang TEXT NOT NULL,
-    tags TEXT NOT NULL, turns INTEGER NOT NULL, gold TEXT NOT NULL, marks INTEGER NOT NULL, worst REAL NOT NULL,
-    best REAL NOT NULL, apart REAL NOT NULL, text INTEGER NOT NULL,
+    tags TEXT NOT NULL, turns INTEGER NOT NULL, gold TEXT NOT NULL, marks INTEGER NOT NULL,
+    worst REAL NOT NULL, best REAL NOT NULL, apart REAL NOT NULL, text INTEGER NOT NULL,
     PRIMARY KEY (scoring, place)
 ) WITHOUT ROWID;
 CREATE INDEX cases_by_id ON cases (scoring, case_id);
@@ -459,7 +459,7 @@ def open_index(store: StoreAddress) -> ResultsIndex:
     try:
         return ResultsIndex(path)
     except StoreError:
-        # It is damaged, or it belongs to somebody else: nothing in it is precious.
+        # It is damaged, or another program wrote it: nothing in it is precious.
         try:
             remove_index(store)
             return ResultsIndex(path)
