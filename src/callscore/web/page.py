@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -53,6 +54,7 @@ def static_files() -> dict[str, tuple[str, bytes, str]]:
     files = {
         "app.css": ("text/css", style.encode()),
         "app.js": ("text/javascript", (_STATIC / "app.js").read_bytes()),
+        "icon.svg": ("image/svg+xml", (_STATIC / "icon.svg").read_bytes()),
         "htmx.js": ("text/javascript", (_STATIC / "htmx.js").read_bytes()),
     }
     return {
@@ -69,6 +71,7 @@ def render_page(page: Page, site: Site, session: WebSession | None) -> str:
         tag("meta", name="htmx-config", content=HTMX_CONFIG),
         tag("title", f"{plain(page.title, 120)} · Callscore"),
         element("link", rel="stylesheet", href="/static/app.css"),
+        element("link", rel="icon", href="/static/icon.svg"),
         _SCRIPTS,
     ]
     body = [
@@ -178,6 +181,26 @@ def command(words: str) -> Html:
 def empty(sentence: str, words: str) -> Html:
     """Return what is shown in place of an empty list: a sentence, and the command that fills it."""
     return tag("div", tag("p", sentence), tag("p", command(words)), class_="empty")
+
+
+def notice(*children: Child) -> Html:
+    """Return a sentence above the content of a page."""
+    return tag("p", *children, class_="notice", role="status")
+
+
+def field(label: str, control: Html) -> Html:
+    """Return a control of a form with its label."""
+    return tag("label", tag("span", label), control)
+
+
+def choice(label: str, key: str, options: Mapping[str, str], chosen: str) -> Html:
+    """Return a selection with its label; the first option is the default, and is not sent."""
+    default = next(iter(options), "")
+    entries = [
+        tag("option", words, value="" if value == default else value, selected=value == chosen)
+        for value, words in options.items()
+    ]
+    return field(label, tag("select", entries, name=key))
 
 
 def version_line() -> str:

@@ -86,7 +86,7 @@ def _overview(visit: Visit, run: RunLine, query: AgentsQuery) -> Html:
         tag("p", "Each sign is a step: ", _legend(), class_="note"),
         tag("output", show_count(len(lines), "scenario"), class_="count"),
         table(headings, rows, "Steps of every scenario by model", "steps"),
-        tag("nav", more, class_="pages") if more else None,
+        tag("nav", more, class_="more") if more else None,
         _confusion(visit, run, models),
     )
 
@@ -179,7 +179,7 @@ def _scenario(visit: Visit, run: RunLine, query: AgentsQuery) -> Html:
         "section",
         tag("p", link("All scenarios", visit.url(scenario=0, model=""))),
         tag("h1", plain(name, 120)),
-        tag("nav", tabs, class_="filters", aria_label="Models"),
+        tag("nav", tabs, class_="kinds", aria_label="Models"),
         tag("p", _summary(line, model, first), class_="note"),
         tag("ol", steps, class_="timeline"),
     )

@@ -279,7 +279,7 @@ def _filters(visit: Visit, comparison: Comparison, query: CompareQuery) -> Html:
         )
         for show, label in SHOWS
     ]
-    return tag("nav", links, class_="filters", aria_label="Changes")
+    return tag("nav", links, class_="kinds", aria_label="Changes")
 
 
 def _cases(
@@ -374,7 +374,7 @@ def _pages(visit: Visit, query: CompareQuery, total: int) -> Html | None:
         links.append(link("Previous", visit.url(after=max(0, query.after - ROWS), case=0)))
     if query.after + ROWS < total:
         links.append(link("Next", visit.url(after=query.after + ROWS, case=0)))
-    return tag("nav", links, class_="pages", aria_label="Pages") if links else None
+    return tag("nav", links, class_="more", aria_label="Pages") if links else None
 
 
 ROUTES = (

@@ -446,7 +446,7 @@ def _first_case(found: Inspection) -> Html | None:
     return tag(
         "section",
         tag("h2", f"First: {plain(str(first['id']), 80)}"),
-        tag("ol", said, class_="turns"),
+        tag("ol", said, class_="said"),
         tag("p", f"and {show_count(left, 'turn')} more", class_="note") if left > 0 else None,
         table(("Question", "Points", "Reason"), marks, "Marks of the first case")
         if marks
