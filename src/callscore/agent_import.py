@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from callscore.core.errors import DataError, UsageError
+from callscore.core.scenarios import STEP_TASK
 from callscore.import_job import read_source
 from callscore.importers.agents.benchmarks import GoldCalls, read_gold_calls
 from callscore.importers.agents.messages import Event, TracedCall
@@ -160,7 +161,7 @@ def _write_cases(gold: Mapping[str, GoldCalls], out: Path) -> AgentImport:
         cases.append(
             {
                 "id": name,
-                "task": "orchestration",
+                "task": STEP_TASK,
                 "transcript": case.question or name,
                 "config": {"tools": tools} if tools else {},
                 "expected_outcome": case.expected,

@@ -13,6 +13,7 @@ from callscore.cli.console import say
 from callscore.cli.options import redact_options, redaction_choice
 
 if TYPE_CHECKING:
+    from callscore.import_job import ImportResult
     from callscore.importers.folder import FileReport, ImportReport
 
 SHOWN = 3
@@ -126,13 +127,7 @@ def import_(
     callscore import traces.jsonl --agents -o desk
     """
     if agents:
-        from callscore.agent_import import import_agents
-
-        imported = import_agents(paths, out, scenarios, model)
-        for line in imported.written:
-            say(line)
-        for note in imported.notes:
-            say(f"note: {note}")
+        _import_agents(paths, out, scenarios, model)
         return
     from callscore.import_job import ImportJob, run_import
 
@@ -153,7 +148,20 @@ def import_(
         report=report,
         redact=redaction_choice(redact, names),
     )
-    found = run_import(job)
+    _print_result(run_import(job), out, allow_problems=allow_problems)
+
+
+def _import_agents(paths: tuple[Path, ...], out: Path, scenarios: Path | None, model: str) -> None:
+    from callscore.agent_import import import_agents
+
+    imported = import_agents(paths, out, scenarios, model)
+    for line in imported.written:
+        say(line)
+    for note in imported.notes:
+        say(f"note: {note}")
+
+
+def _print_result(found: ImportResult, out: Path, *, allow_problems: bool) -> None:
     _print(found.report)
     for note in found.notes:
         say(f"note: {note}")

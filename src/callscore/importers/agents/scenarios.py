@@ -90,7 +90,7 @@ def _call_content(call: TracedCall) -> dict[str, Any]:
 
 
 def cards_of(traces: Sequence[AgentTrace]) -> dict[str, dict[str, Any]]:
-    """By agent, its card: the tools that it called, and defined tools that nobody called."""
+    """By agent, its card: the tools that it called, and defined tools without a call."""
     called: dict[str, dict[str, dict[str, Any]]] = {}
     defined = {tool.name: tool for trace in traces for tool in trace.tools}
     for trace in traces:

@@ -224,7 +224,8 @@ def _observation(value: Any, trace: str) -> Iterator[_Request]:
     """A generation of a Langfuse export."""
     if not isinstance(value, Mapping) or value.get("type") not in ("GENERATION", "generation"):
         return
-    asked, replied = decoded(value.get("input")), decoded(value.get("output"))
+    asked: Any = decoded(value.get("input"))
+    replied: Any = decoded(value.get("output"))
     tools = None
     if isinstance(asked, Mapping):
         asked, tools = asked.get("messages"), asked.get("tools")
