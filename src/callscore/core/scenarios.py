@@ -391,6 +391,12 @@ class ScenarioSuite(Protocol):
         """The scorer of recorded outputs; raises DataError or UsageError if they are unusable."""
         ...
 
+    def split_by_model(
+        self, recorded: RecordedOutputs, files: ScenarioFiles
+    ) -> Sequence[RecordedOutputs]:
+        """The outputs of each model; raises DataError or UsageError if they are unusable."""
+        ...
+
     def check(
         self, folders: Sequence[Path], cards: Sequence[Path], files: ScenarioFiles
     ) -> ScenarioCheck:

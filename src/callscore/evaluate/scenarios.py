@@ -153,6 +153,12 @@ class OutputsJob(msgspec.Struct, frozen=True):
         return [*self.verdicts, *(path for folder in folders for path in folder.glob("*.json"))]
 
 
+def jobs_by_model(job: OutputsJob) -> list[OutputsJob]:
+    """One job per recorded model; raises DataError or UsageError if the outputs are unusable."""
+    parts = scenario_suite().split_by_model(job.recorded, SCENARIO_FILES)
+    return [msgspec.structs.replace(job, recorded=recorded) for recorded in parts]
+
+
 def score_outputs(
     jobs: Sequence[OutputsJob],
     sinks: ScenarioSinks = NO_SINKS,

@@ -86,8 +86,8 @@ class RecordedScorer:
         for each in _language_folders(recorded, files):
             if each.name in self._folders:
                 raise UsageError(
-                    f"two folders of the language {each.name}; expected one folder per language, "
-                    "and one model at a time"
+                    f"two folders of the language {each.name} and the model {each.model}; "
+                    "expected one folder per model and language"
                 )
             self._folders[each.name] = each
         self.parts = [ScenarioPart(each.model, each.name) for each in self._folders.values()]
@@ -247,6 +247,26 @@ def _language_folders(recorded: RecordedOutputs, files: ScenarioFiles) -> list[_
             )
         )
     return found
+
+
+def split_by_model(recorded: RecordedOutputs, files: ScenarioFiles) -> list[RecordedOutputs]:
+    """The outputs of each model, if folders of one language are those of several models."""
+    folders = _language_folders(recorded, files)
+    names = {folder.name for folder in folders}
+    if recorded.model or len(names) == len(folders):
+        return [recorded]
+    by_model: dict[str, list[_LanguageFolder]] = {}
+    for folder in folders:
+        by_model.setdefault(folder.model, []).append(folder)
+    return [
+        msgspec.structs.replace(
+            recorded,
+            outputs=[folder.folder for folder in own],
+            cards=[folder.cards_folder for folder in own],
+            languages=() if UNKNOWN_LANGUAGE in names else [folder.name for folder in own],
+        )
+        for own in by_model.values()
+    ]
 
 
 def _language_name(folder: Path, cards: Path, *, shared: bool) -> str:

@@ -21,7 +21,11 @@ from callscore.core.scenarios import (
     ScenarioSettings,
 )
 from callscore.suites.orchestration.call.questions import METRIC, OFFERED
-from callscore.suites.orchestration.recorded_scorer import RecordedScorer, read_outputs
+from callscore.suites.orchestration.recorded_scorer import (
+    RecordedScorer,
+    read_outputs,
+    split_by_model,
+)
 from callscore.suites.orchestration.result import HEADLINES
 from callscore.suites.orchestration.run_scorer import RunScenarios
 from callscore.suites.orchestration.scenario.data import (
@@ -74,6 +78,12 @@ class OrchestrationScenarios:
     ) -> RecordedScorer:
         """The scorer of recorded outputs; raises DataError or UsageError if they are unusable."""
         return RecordedScorer(recorded, verdicts, files)
+
+    def split_by_model(
+        self, recorded: RecordedOutputs, files: ScenarioFiles
+    ) -> Sequence[RecordedOutputs]:
+        """The outputs of each model; raises DataError or UsageError if they are unusable."""
+        return split_by_model(recorded, files)
 
     def check(
         self, folders: Sequence[Path], cards: Sequence[Path], files: ScenarioFiles
