@@ -28,7 +28,7 @@ def build_index(
 ) -> None:
     """Score a stored run from its stored replies, and write what is found to the index."""
     scored: list[ScoringResult] = []
-    with IndexWriter(index, run_id, fingerprint) as writer, StepCases() as steps:
+    with IndexWriter(index, run_id) as writer, StepCases() as steps:
         options = RunOptions(
             on_case=writer.add,
             on_step=steps.add,
@@ -38,7 +38,8 @@ def build_index(
         rescored = rescore_run(run_id, store, eval_file, options)
         writer.add_steps(steps, verdicts_on_steps(scored))
         source = source_of_run(rescored.prepared, rescored.result, (), ())
-        writer.finish(msgspec.structs.replace(source, absent=rescored.caveats))
+        source = msgspec.structs.replace(source, absent=rescored.caveats)
+        writer.finish(run_id, fingerprint, source)
 
 
 def build_command(store: Path, run_id: int) -> list[str]:

@@ -195,11 +195,13 @@ class StoredResults:
         return config_of_run(record, self._address, self._eval_file)
 
     def _fingerprint(self, run: int) -> str:
-        with self._reading() as store:
-            progress = store.progress().get(run)
-        if progress is None:
-            raise UsageError(f"{self._address}: has no run {run}")
-        return fingerprint(progress, self._config(run))
+        record, progress = self._record(run)
+        return fingerprint(progress, config_of_run(record, self._address, self._eval_file))
+
+    @property
+    def keeps_index(self) -> bool:
+        """Whether the index is a file; otherwise the store cannot be written."""
+        return self._index.is_kept
 
     def is_fresh(self, run: int) -> bool:
         """Whether the index of a run holds."""
@@ -251,7 +253,7 @@ class StoredResults:
 
     def _build(self, run: int, found: str) -> None:
         try:
-            if isinstance(self._address, Path) and self._index.path.exists():
+            if isinstance(self._address, Path) and self._index.is_kept:
                 self._build_in_process(run, self._address)
             else:
                 self.build(run)

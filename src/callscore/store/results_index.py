@@ -188,6 +188,7 @@ class ResultsIndex:
     def __init__(self, path: Path | None) -> None:
         """Without a path it is kept in memory, for a store that cannot be written."""
         self.path = path or Path(":memory:")
+        self.is_kept = path is not None
         self._lock = RLock()
         self._connection = self._open(path)
 
@@ -244,15 +245,15 @@ class ResultsIndex:
 
     # Writing
 
-    def begin(self, run: int, fingerprint: str) -> int:
+    def begin(self, run: int = 0) -> int:
         """Start a scoring; returns its number. Removes what ended processes have left."""
         with self._writing() as connection:
             left = connection.execute("SELECT id, holder FROM scorings WHERE finished = 0")
             ended = [number for number, raw in left.fetchall() if has_ended(decode_holder(raw))]
             _drop(connection, ended)
             cursor = connection.execute(
-                "INSERT INTO scorings (run, fingerprint, holder) VALUES (?, ?, ?)",
-                (run, fingerprint, encode_holder(this_process())),
+                "INSERT INTO scorings (run, fingerprint, holder) VALUES (?, '', ?)",
+                (run, encode_holder(this_process())),
             )
             return int(cursor.lastrowid or 0)
 
@@ -277,17 +278,18 @@ class ResultsIndex:
                 [(scoring, *row) for case in cases for row in case.verdicts],
             )
 
-    def finish(self, scoring: int, head: bytes, card: bytes) -> None:
+    def finish(self, scoring: Scoring, card: bytes) -> None:
         """Let a scoring take the place of the one before."""
         with self._writing() as connection:
             connection.execute(
-                "UPDATE scorings SET finished = 1, holder = NULL, head = ?, card = ? WHERE id = ?",
-                (head, card, scoring),
+                "UPDATE scorings SET finished = 1, holder = NULL, run = ?, fingerprint = ?,"
+                " head = ?, card = ? WHERE id = ?",
+                (scoring.run, scoring.fingerprint, scoring.head, card, scoring.id),
             )
             older = connection.execute(
                 "SELECT id FROM scorings WHERE finished = 1 AND id < ?1 AND run ="
                 " (SELECT run FROM scorings WHERE id = ?1)",
-                (scoring,),
+                (scoring.id,),
             )
             _drop(connection, [number for (number,) in older.fetchall()])
 
