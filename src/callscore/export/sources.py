@@ -78,7 +78,7 @@ class SourceRequest(msgspec.Struct, frozen=True):
         return [path for path in (named, self.store, self.eval_file) if path is not None]
 
 
-class OpenRun(Protocol):
+class RunOpener(Protocol):
     """Opens the source of a stored run: scores it again, or reads what was scored."""
 
     def __call__(
@@ -88,7 +88,9 @@ class OpenRun(Protocol):
 
 
 @contextmanager
-def open_source(request: SourceRequest, open_run: OpenRun | None = None) -> Iterator[ReportSource]:
+def open_source(
+    request: SourceRequest, open_run: RunOpener | None = None
+) -> Iterator[ReportSource]:
     """Open the requested source; UsageError if that is not possible."""
     decide = read_decide(request.decide) if request.decide else None
     with _open_target(request, open_run or run_source) as source:
@@ -106,7 +108,7 @@ def read_as(source: ReportSource, decide: Decide) -> ReportSource:
 
 
 @contextmanager
-def _open_target(request: SourceRequest, open_run: OpenRun) -> Iterator[ReportSource]:
+def _open_target(request: SourceRequest, open_run: RunOpener) -> Iterator[ReportSource]:
     target = request.target
     if target.isdecimal():
         store = request.store or DEFAULT_STORE

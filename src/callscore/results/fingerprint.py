@@ -22,9 +22,12 @@ LOCAL_ENCODER = "sentence_transformers"
 SEPARATOR = "|"
 
 
-def fingerprint(progress: str, config: EvalConfig) -> str:
-    """Of a run with this progress, scored with this config: its files by size and time."""
-    parts = [SCHEMA, _installed(), str(config.path.resolve()), list(_files(config))]
+def fingerprint(progress: str, config: EvalConfig, people: bytes = b"") -> str:
+    """Of a run with this progress, scored with this config: its files by size and time.
+
+    `people` are the verdicts of people on its replies, besides those in files.
+    """
+    parts = [SCHEMA, _installed(), str(config.path.resolve()), list(_files(config)), people]
     raw = msgspec.json.encode(parts)
     return f"{progress}{SEPARATOR}{hashlib.blake2b(raw, digest_size=16).hexdigest()}"
 

@@ -19,7 +19,7 @@ from callscore.results.writer import IndexWriter, verdicts_on_steps
 from callscore.runner.prepare import PreparedRun, RunOptions
 from callscore.runner.run import RunResult
 from callscore.store.address import open_store
-from callscore.store.results_index import open_index
+from callscore.store.results_index import ResultsIndex, open_index
 
 T = TypeVar("T")
 
@@ -31,6 +31,7 @@ class RunIndex:
         """It is not wanted if options of the command change what reports show of the run."""
         self._config, self._is_wanted = config, is_wanted
         self._stack = ExitStack()
+        self._index: ResultsIndex | None = None
         self._writer: IndexWriter | None = None
         self._steps: StepCases | None = None
         self._scored: list[ScoringResult] = []
@@ -66,6 +67,7 @@ class RunIndex:
 
     def _open(self) -> None:
         index = open_index(self._config.store)
+        self._index = index
         self._stack.callback(index.close)
         if index.is_kept:
             self._writer = self._stack.enter_context(IndexWriter(index))
@@ -81,6 +83,8 @@ class RunIndex:
                 self._open()
             if self._writer is None:
                 return
+            if self._index is not None and self._index.people(ran.run_id):
+                return  # scored without what people said in the app
             with open_store(self._config.store, only_reading=True) as store:
                 progress = store.progress()[ran.run_id]
             self._writer.add_steps(self._steps, verdicts_on_steps(self._scored))
