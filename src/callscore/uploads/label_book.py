@@ -16,6 +16,7 @@ import msgspec
 from callscore.core.case import turns
 from callscore.core.errors import DataError, UsageError
 from callscore.core.labelling import CallTranscript, Label, LabelItem
+from callscore.import_job import FORM_TASK
 from callscore.label_job import LabelJob, LabelResult, make_cases, prepare_labelling
 from callscore.labelling.sheet import (
     Disagreement,
@@ -29,7 +30,6 @@ from callscore.store.files import atomic_write, make_private_folder
 from callscore.uploads.data_folder import CASES, CONFIG, TRANSCRIPTS, DataSet
 
 FOLDER = "labels"
-TASK = "qa"
 RESOLVED = ""
 """The author of decisions on which people disagreed."""
 _LOCK = Lock()
@@ -191,7 +191,7 @@ def _job(data: DataSet) -> LabelJob:
         raise UsageError(
             f"data set {data.number} cannot be labelled: expected a form and written transcripts"
         )
-    return prepare_labelling([transcripts], TASK, config, None)
+    return prepare_labelling([transcripts], FORM_TASK, config, None)
 
 
 def quoted(text: str, quotes: Sequence[QuotedSpan]) -> list[tuple[str, bool]]:

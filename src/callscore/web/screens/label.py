@@ -92,7 +92,7 @@ def _call(visit: Visit, book: LabelBook) -> CallTranscript:
 
 
 def show_set(visit: Visit) -> Answer:
-    """Return the calls of a data set with the person's progress, and the agreement if all is done."""
+    """Return the calls of a data set, the progress of the person, and the agreement at the end."""
     data, book = _book(visit)
     counts = progress(book, visit.session.author)
     rows = []
