@@ -40,7 +40,6 @@ from callscore.report.numbers import show_count
 from callscore.report.safe_text import escape_json
 from callscore.store.files import atomic_write, check_targets
 
-
 FORM_TASK = "qa"
 """The task whose cases have a filled-in form."""
 

@@ -1,7 +1,7 @@
 """The labels of a data set: what every person answered, kept apart, and compared when all are done.
 
-The sheets and cases are those of `callscore annotate`. Nobody is shown the answers of another
-person before both have finished.
+The sheets and cases are those of `callscore annotate`. People see the answers of others
+only after both have finished.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ class LabelBook:
         """Write a case per call that is fully labelled, by the people who have finished."""
         done = self.finished()
         if not done:
-            raise UsageError("nobody has finished yet; expected an answer to every question")
+            raise UsageError("no person has finished yet; expected an answer to every question")
         resolved = self.person(RESOLVED).labels
         return make_cases(
             self.job, [one.labels for one in done], resolved, self._data.folder / CASES

@@ -218,7 +218,7 @@ def _turn(turn: Turn, place: int, given: Sequence[GivenLabel | None]) -> Html:
 
 
 def _question(visit: Visit, items: Sequence[LabelItem], at: int, given: GivenLabel | None) -> Html:
-    """The question with its options as buttons, a comment, and what cannot be told."""
+    """The question with its options as buttons, a comment, and the way to skip it."""
     item = items[at]
     section = tag("p", plain(item.section, 100), class_="note") if item.section else None
     options: list[Child] = []
