@@ -16,20 +16,30 @@ CALLS = 6
 
 
 def case(number: int, score: int) -> Mapping[str, Any]:
-    question = {"question_id": "q1", "question": "Was there a greeting?", "max_score": 5}
+    question = {
+        "question_id": "q1", "question": "Was there a greeting?", "max_score": 5,
+        "type": "PASS_FAIL",
+    }  # fmt: skip
     return {
         "id": f"c{number}",
         "task": "qa",
         "transcript": [{"id": 1, "speaker": "agent", "text": "Good morning."}],
         "config": {"questions": [question]},
         "expected_outcome": {"questions": [
-            {"question_id": "q1", "score": score, "max_score": 5, "reason": "Good morning"}
+            {"question_id": "q1", "type": "PASS_FAIL",
+             "score": score, "max_score": 5, "reason": "Good morning"}
         ]},
     }  # fmt: skip
 
 
 def output(number: int, model: str) -> Mapping[str, Any]:
-    mark = {"question_id": "q1", "score": 5, "max_score": 5, "reason": '"Good morning."'}
+    mark = {
+        "question_id": "q1",
+        "type": "PASS_FAIL",
+        "score": 5,
+        "max_score": 5,
+        "reason": '"Good morning."',
+    }
     given = {"questions": [mark]}
     return {"case_id": f"c{number}", "model": model, "output": given}
 
