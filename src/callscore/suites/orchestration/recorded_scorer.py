@@ -258,6 +258,12 @@ def split_by_model(recorded: RecordedOutputs, files: ScenarioFiles) -> list[Reco
     by_model: dict[str, list[_LanguageFolder]] = {}
     for folder in folders:
         by_model.setdefault(folder.model, []).append(folder)
+    for model, own in by_model.items():
+        if {folder.name for folder in own} != names:
+            raise UsageError(
+                f"{model} has outputs in {', '.join(folder.name for folder in own)} only; "
+                f"expected the same languages of every model: {', '.join(sorted(names))}"
+            )
     return [
         msgspec.structs.replace(
             recorded,
