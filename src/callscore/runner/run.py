@@ -37,12 +37,14 @@ from callscore.runner.preflight import (
 from callscore.runner.prepare import PreparedRun
 from callscore.runner.replies import RunReplies
 from callscore.runner.scoring import RunScoring
+from callscore.runner.scoring_process import open_scoring_process
 from callscore.store.address import open_store
 from callscore.store.protocol import JobLedger, RunLedger, SharedRun, Store
 from callscore.store.run_records import Failure, RunRecord
 
 if TYPE_CHECKING:
     from callscore.runner.race import OpenRace, RaceRun
+    from callscore.runner.scoring_process import ScoringProcess
     from callscore.runner.shared_work import SharedSending
 
 NextRound = Callable[[RunSummary], Workload | None]
@@ -115,8 +117,16 @@ class Sharing(NamedTuple):
 
 def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
     """Request every model, store every reply, score the stored replies."""
+    with open_scoring_process(prepared) as process:
+        return _run_with(prepared, on_event, process)
+
+
+def _run_with(
+    prepared: PreparedRun, on_event: OnEvent, process: ScoringProcess | None
+) -> RunResult:
     cases = CaseStream(prepared.sources)
-    to_score = cases.reader()
+    # The process that scores reads the cases itself.
+    to_score = cases.reader() if process is None else iter(())
     plan = plan_of(prepared, cases)
     plan.check()
     options = _engine_options(prepared)
@@ -135,7 +145,7 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
             replies = RunReplies(store, ledger.id, prepared.models, prepared.config.repeats)
             with (
                 ExitStack() as stack,
-                RunScoring(prepared, replies, calls, to_score) as scoring,
+                RunScoring(prepared, replies, calls, to_score, process) as scoring,
                 (
                     nullcontext()
                     if start_race is None

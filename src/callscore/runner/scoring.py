@@ -31,6 +31,7 @@ from callscore.runner.replies import RunReplies
 
 if TYPE_CHECKING:
     from callscore.runner.race_observations import DrawnCalls, ObservedCall
+    from callscore.runner.scoring_process import ScoringProcess
 
 SCORED_TOGETHER = 16
 """Replies that are scored before control returns to the event loop."""
@@ -49,6 +50,8 @@ class ScoringJob(NamedTuple):
     """The requests of judge and embedder."""
     stack: ExitStack
     """Closes the files that are opened."""
+    process: ScoringProcess | None = None
+    """Scores the replies, if this process does not."""
 
     def sinks_of_calls(self) -> Sinks:
         """The sinks of case files, with the judge."""
@@ -209,12 +212,14 @@ class RunScoring:
         replies: RunReplies,
         calls: JudgeCalls | None,
         cases: Iterator[CasePrompt],
+        process: ScoringProcess | None = None,
     ) -> None:
         self.calls = calls
         """The requests of judge and embedder; None if the config has neither."""
         self.replies = replies
         self._prepared = prepared
         self._cases = cases
+        self._process = process
         self._stack = ExitStack()
 
     def __enter__(self) -> RunScoring:
@@ -235,6 +240,7 @@ class RunScoring:
             self._judge_runner,
             self.calls,
             self._stack,
+            self._process,
         )
         self.parts = [source.open_scoring(job) for source in prepared.sources]
         """In the order of the sources of the run."""
