@@ -130,9 +130,11 @@ class RunReplies:
         replies = self._found.pop(case_id, None) or self._take_from_memory(case_id)
         replies = replies or self._read_journal(case_id)
         self._count -= _count(self._in_memory.pop(case_id, {}))
+        priced: dict[str, Mapping[int, Reply | Failed]] = {}
         for model, runs in replies.items():
             self._note_names(model, runs)
-        return {model: self._price(model, runs) for model, runs in replies.items()}
+            priced[model] = self._price(model, runs)
+        return priced
 
     def of_model(self, model: str, case_id: str) -> Mapping[int, Reply | Failed]:
         """The replies of one model to the case with this id, at the price of this run."""

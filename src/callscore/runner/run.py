@@ -37,14 +37,13 @@ from callscore.runner.preflight import (
 from callscore.runner.prepare import PreparedRun
 from callscore.runner.replies import RunReplies
 from callscore.runner.scoring import RunScoring
-from callscore.runner.scoring_process import open_scoring_process
+from callscore.runner.scoring_process import scoring_process
 from callscore.store.address import open_store
 from callscore.store.protocol import JobLedger, RunLedger, SharedRun, Store
 from callscore.store.run_records import Failure, RunRecord
 
 if TYPE_CHECKING:
     from callscore.runner.race import OpenRace, RaceRun
-    from callscore.runner.scoring_process import ScoringProcess
     from callscore.runner.shared_work import SharedSending
 
 NextRound = Callable[[RunSummary], Workload | None]
@@ -117,16 +116,9 @@ class Sharing(NamedTuple):
 
 def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
     """Request every model, store every reply, score the stored replies."""
-    with open_scoring_process(prepared) as process:
-        return _run_with(prepared, on_event, process)
-
-
-def _run_with(
-    prepared: PreparedRun, on_event: OnEvent, process: ScoringProcess | None
-) -> RunResult:
     cases = CaseStream(prepared.sources)
-    # The process that scores reads the cases itself.
-    to_score = cases.reader() if process is None else iter(())
+    process = scoring_process(prepared)
+    to_score = cases.reader() if process is None else iter(())  # the process reads them itself
     plan = plan_of(prepared, cases)
     plan.check()
     options = _engine_options(prepared)
@@ -137,7 +129,11 @@ def _run_with(
 
         start_race = prepare_race(prepared)
     try:
-        with open_store(prepared.config.store) as store, _open_run(prepared, store) as run:
+        with (
+            process or nullcontext(),
+            open_store(prepared.config.store) as store,
+            _open_run(prepared, store) as run,
+        ):
             ledger = run.ledger
             emit = billing_events(ledger, on_event)
             account = Billing(options, ledger.id, emit)

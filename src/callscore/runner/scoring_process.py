@@ -8,9 +8,8 @@ same bytes as that of one process.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from callscore.core.blocks import BlockSize
@@ -23,7 +22,6 @@ from callscore.evaluate.block_scoring import (
     open_block_scorer,
     part_of,
 )
-from callscore.evaluate.case_blocks import CaseBlock
 from callscore.evaluate.reply_source import RepliesInMemory
 from callscore.evaluate.scoring_pass import ScoringResult, index_inputs
 from callscore.processes.cores import usable_cores
@@ -44,22 +42,27 @@ CHECKED_TOGETHER = 16
 """Replies that arrive before the scoring looks for complete cases."""
 
 
-@contextmanager
-def open_scoring_process(prepared: PreparedRun) -> Iterator[ScoringProcess | None]:
-    """A process that scores the replies of a run; None if this process scores them.
+def scoring_process(prepared: PreparedRun) -> ScoringProcess | None:
+    """A process that scores the replies of a run, not yet started; None if this one scores them.
 
-    It is forked before the store is opened and before there are threads. Where that is impossible,
-    starting a process costs more than it saves.
+    Judges need the event loop, and a race reads replies as they arrive. The process is forked, so
+    it must be started before the store is opened and before there are threads. Where that is
+    impossible, starting it costs more than it saves.
     """
-    if not _is_worthwhile(prepared):
-        yield None
-        return
+    config, options = prepared.config, prepared.options
+    if (
+        len(prepared.survey.ids) * len(prepared.models) * config.repeats < FEW_REPLIES
+        or usable_cores() == 1
+        or config.scoring.is_judged
+        or config.scoring.allow_bad_cases
+        or options.race
+        or not all(isinstance(source, CaseFiles) for source in prepared.sources)
+    ):
+        return None
     from callscore.processes.pool import ProcessPool, start_method
 
     if start_method() != "fork":
-        yield None
-        return
-    options = prepared.options
+        return None
     wanted = Wanted(
         results=options.targets.results is not None,
         records=options.targets.records is not None,
@@ -68,23 +71,8 @@ def open_scoring_process(prepared: PreparedRun) -> Iterator[ScoringProcess | Non
         views=options.on_case is not None,
     )
     size = BlockSize(options.workers.size.sub_block, 1)
-    context = BlockContext(prepared.config.scoring, size, wanted, is_checked=True)
-    with ProcessPool(1, open_block_scorer, context) as process:
-        yield process
-
-
-def _is_worthwhile(prepared: PreparedRun) -> bool:
-    """Whether there is enough to score, and nothing that needs the event loop or all cases."""
-    config, options = prepared.config, prepared.options
-    replies = len(prepared.survey.ids) * len(prepared.models) * config.repeats
-    return (
-        replies >= FEW_REPLIES
-        and usable_cores() > 1
-        and not config.scoring.is_judged
-        and not config.scoring.allow_bad_cases
-        and not options.race
-        and all(isinstance(source, CaseFiles) for source in prepared.sources)
-    )
+    context = BlockContext(config.scoring, size, wanted, is_checked=True)
+    return ProcessPool(1, open_block_scorer, context)
 
 
 class SubBlockScoring:
