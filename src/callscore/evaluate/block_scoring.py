@@ -238,7 +238,7 @@ class JoinedBlocks:
         self._add_rest(block)
 
     def add_sub_block(self, sub_block: BlockResult, cases: int) -> None:
-        """Add the next part of a block, which has so many cases."""
+        """Add the next part of a block, with its number of cases."""
         self._sums.join_sub_block(sub_block.sums, cases)
         self._add_rest(sub_block)
 
