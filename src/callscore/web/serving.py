@@ -16,7 +16,7 @@ import msgspec
 from aiohttp import web
 
 from callscore.core.errors import UsageError
-from callscore.results.in_memory import InMemoryResults
+from callscore.results.stored import StoredResults
 from callscore.store.address import StoreAddress
 from callscore.web.screen import Site, WebSession
 from callscore.web.screens import all_routes
@@ -98,7 +98,7 @@ async def _serve(options: ServeOptions, listener: socket.socket, say: Say) -> No
     origins = _origins(options, port)
     reviewers: list[Reviewer] = []
     guard = Guard(origins, f"callscore-{port}", reviewers)
-    results = InMemoryResults(options.store)
+    results = StoredResults(options.store)
     site = Site(results, options.store, all_routes(), options.data)
     runner = web.AppRunner(build_app(site, guard), access_log=None, shutdown_timeout=SHUTDOWN_S)
     await runner.setup()
