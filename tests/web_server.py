@@ -76,11 +76,21 @@ class Served:
         self.cookie = reply.headers["Set-Cookie"].partition(";")[0]
         return reply
 
+    def wait_for_scores(self, run: int = 1) -> None:
+        """Wait until the index of a run has been built in the background."""
+        commands.wait_for(lambda: 'class="verdict"' in self.ask(f"/runs/{run}").text, 1)
+
 
 @contextmanager
 def serve(store: Path, *options: object) -> Iterator[Served]:
     """Serve a store until the end of the block."""
-    process = commands.start("serve", store, "--port", 0, "--no-open", *options)
+    with read_address(commands.start("serve", store, "--port", 0, "--no-open", *options)) as server:
+        yield server
+
+
+@contextmanager
+def read_address(process: subprocess.Popen[str]) -> Iterator[Served]:
+    """Wait for the address that a command prints, and end the command with the block."""
     assert process.stdout is not None
     try:
         read = []
