@@ -26,7 +26,13 @@ RUN_TABS = {
     "agents": "Agents",
 }
 """The words of paths, and the tabs of a run; a tab is shown if a screen serves its path."""
-SITE_TABS = {"/": "Runs", "/data": "Data", "/label": "Label", "/events": "Log"}
+SITE_TABS = {
+    "/": "Runs",
+    "/compare": "Compare",
+    "/data": "Data",
+    "/label": "Label",
+    "/events": "Log",
+}
 KEYS = {
     "j": "next",
     "k": "previous",
@@ -147,6 +153,7 @@ def error_page(status: int, why: str, remedy: Child = None) -> Page:
         404: "There is no such page",
         409: "Someone was faster",
         413: "The file is too large",
+        422: "These files cannot be used",
         500: "Callscore has failed",
         503: "The store cannot be read",
     }
