@@ -13,6 +13,7 @@ from urllib.parse import urlencode, urlsplit
 
 import callscore.demo
 import commands
+from callscore.results.stored import StoredResults
 from command_server import NEVER_S
 
 SAMPLE_EVAL = Path(callscore.demo.__file__).with_name("eval.yaml")
@@ -76,14 +77,15 @@ class Served:
         self.cookie = reply.headers["Set-Cookie"].partition(";")[0]
         return reply
 
-    def wait_for_scores(self, run: int = 1) -> None:
-        """Wait until the index of a run has been built in the background."""
-        commands.wait_for(lambda: 'class="verdict"' in self.ask(f"/runs/{run}").text, 1)
-
 
 @contextmanager
 def serve(store: Path, *options: object) -> Iterator[Served]:
-    """Serve a store until the end of the block."""
+    """Build the index of every run, and serve the store until the end of the block."""
+    results = StoredResults(store)
+    for run in results.runs():
+        if run.answered:
+            results.build(run.id)
+    results.close()
     with read_address(commands.start("serve", store, "--port", 0, "--no-open", *options)) as server:
         yield server
 

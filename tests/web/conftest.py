@@ -25,5 +25,4 @@ def served(sample_store: Path) -> Iterator[Served]:
     """A server with a session."""
     with serve(sample_store) as server:
         server.enter()
-        server.wait_for_scores()
         yield server

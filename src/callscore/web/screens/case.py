@@ -186,7 +186,12 @@ def _replies(case: DecodedCase) -> Html | None:
     raw = [
         join(
             tag("h3", model_name(answer_label(one, case))),
-            tag("pre", (one.answer.text or one.answer.error or "no reply")[:MAX_REPLY], dir="auto"),
+            tag(
+                "pre",
+                (one.answer.text or one.answer.error or "no reply")[:MAX_REPLY],
+                dir="auto",
+                tabindex=0,
+            ),
         )
         for one in case.answers
     ]
@@ -217,7 +222,7 @@ def _prompt(source: ReportSource, view: CaseView) -> Html | None:
     if sent is None:
         return None
     text = msgspec.json.format(msgspec.json.encode(sent.prompt), indent=2).decode()
-    return collapsible("Prompt", tag("pre", text[:MAX_PROMPT], dir="auto"))
+    return collapsible("Prompt", tag("pre", text[:MAX_PROMPT], dir="auto", tabindex=0))
 
 
 ROUTES = (
