@@ -228,9 +228,10 @@ def _of_scenarios(models: Sequence[ModelScore], of: str) -> Iterator[_Found]:
         score = model.tasks.get(task)
         if score is None:
             continue
-        found = score.subscores[part] if part else score
-        value = found.score if part else score.ungated_score
-        limits = found.claim95 if part else score.ungated_claim95
+        found = score.subscores.get(part)
+        value, limits = score.ungated_score, score.ungated_claim95
+        if part:  # without a value if no scenario has this part (C-142)
+            value, limits = (None, None) if found is None else (found.score, found.claim95)
         rests = f"rests on {score.n} of {score.cases} scenarios"
         yield _Found(
             model.model,

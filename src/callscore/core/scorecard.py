@@ -238,6 +238,15 @@ class SubScore(msgspec.Struct, frozen=True):
     claim95: ClaimLimits | None = None
 
 
+class FloorMargin(msgspec.Struct, frozen=True):
+    """A number that must be better than a trivial answer on the same cases (C-141)."""
+
+    value: float
+    floor: float
+    at_best: float
+    """The value as if everything undecided were right."""
+
+
 class TaskScore(msgspec.Struct, frozen=True):
     """One task of one model; `score` is official only if `official` is true."""
 
@@ -274,6 +283,8 @@ class TaskScore(msgspec.Struct, frozen=True):
     if a row has no case (C-135). Never a gate."""
     trivial_strategy: str | None = None
     """How that answer is produced."""
+    above_floor: Mapping[str, FloorMargin] | msgspec.UnsetType = msgspec.UNSET
+    """By part or metric, what must be better than a trivial answer; unset if nothing must."""
     ci95: Interval | None = None
     ci95_method: str | None = None
     few_calls: bool = False

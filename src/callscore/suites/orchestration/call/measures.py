@@ -10,7 +10,9 @@ from callscore.core.judging import Question, Verdict
 from callscore.metrics.classification import Counts
 from callscore.suites.orchestration.call.call_pairs import CallPair, pair_calls
 from callscore.suites.orchestration.call.compare import AcceptedValues, Match, compare
+from callscore.suites.orchestration.call.difference import Difference
 from callscore.suites.orchestration.call.questions import DIFFERENT, METRIC, SAME, same_meaning
+from callscore.suites.orchestration.call.schema import schema_violations
 from callscore.suites.orchestration.multiset_f1 import f1_or_one, multiset_counts
 from callscore.suites.orchestration.scenario.cards import argument_schema
 from callscore.suites.orchestration.scenario.model import DecodedCall
@@ -21,13 +23,6 @@ Ask = Callable[[Question], Verdict | None]
 _BY_CODE = Verdict(METRIC, "", DIFFERENT)
 
 
-class Difference(NamedTuple):
-    """One difference from the expected step: its kind in the error taxonomy, and where it is."""
-
-    kind: str
-    detail: str
-
-
 class CallScore(NamedTuple):
     """The three F1 scores of a step, the undecided values, and the differences."""
 
@@ -36,6 +31,13 @@ class CallScore(NamedTuple):
     value: float
     undecided: tuple[Question, ...] = ()
     differences: tuple[Difference, ...] = ()
+    gain: float = 0.0
+    """How much higher `value` would be if the undecided values were right        C-141"""
+
+    @property
+    def value_at_best(self) -> float:
+        """The F1 of values as if the undecided ones were right        C-141"""
+        return self.value + self.gain
 
 
 NO_CALL = CallScore(0.0, 0.0, 0.0)
@@ -46,6 +48,8 @@ class _ValueComparison(NamedTuple):
     """The values of all paired calls compared: number of equal ones, questions, differences."""
 
     equal: int
+    open: int
+    """Undecided values that do not count as equal."""
     undecided: list[Question]
     differences: list[Difference]
 
@@ -70,12 +74,20 @@ def measure_calls(
     keys = key_counts(pairs)
     values = _compare_values(pairs, tools, ask)
     unequal = keys.tp - values.equal
+    wrong = unequal - values.open
+    value = f1_or_one(Counts(values.equal, keys.fp + unequal, keys.fn + unequal))
+    at_best = f1_or_one(Counts(values.equal + values.open, keys.fp + wrong, keys.fn + wrong))
     return CallScore(
         name=f1_or_one(multiset_counts((call.name for call in expected), names)),
         key=f1_or_one(keys),
-        value=f1_or_one(Counts(values.equal, keys.fp + unequal, keys.fn + unequal)),
+        value=value,
         undecided=tuple(values.undecided),
-        differences=(*_name_differences(pairs), *values.differences),
+        differences=(
+            *_name_differences(pairs),
+            *values.differences,
+            *schema_violations(predicted, expected, tools),
+        ),
+        gain=at_best - value,
     )
 
 
@@ -117,7 +129,7 @@ def _equal_values(mine: DecodedCall, due: DecodedCall, tools: Tools) -> int:
 
 def _compare_values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _ValueComparison:
     """Compare the arguments that both calls of a pair have, by code or by a verdict."""
-    equal = 0
+    equal = open_values = 0
     undecided: list[Question] = []
     differences: list[Difference] = []
     for place, (mine, due) in enumerate(pairs):
@@ -142,8 +154,9 @@ def _compare_values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _Value
             if verdict is not None and verdict.verdict == SAME:
                 equal += 1
             else:
+                open_values += not decided
                 differences.append(_value_difference(question, decided=decided))
-    return _ValueComparison(equal, undecided, differences)
+    return _ValueComparison(equal, open_values, undecided, differences)
 
 
 def _is_decided(verdict: Verdict | None) -> bool:
