@@ -17,7 +17,7 @@ from callscore.core.errors import DataError
 from callscore.core.judging import Question, Verdict
 from callscore.core.measure import IntervalMethod
 from callscore.core.run import Survey
-from callscore.core.scorecard import CaseResult, TaskScore
+from callscore.core.scorecard import CaseResult, Latency, TaskScore
 
 Json = dict[str, Any]
 Mode = Literal["standard", "compat"]
@@ -162,6 +162,7 @@ class ScenarioScore(msgspec.Struct, frozen=True):
     """The provider, if no model was asked: `simulated`."""
     floors: Sequence[Floors] = ()
     """By language."""
+    latency: Latency | None = None
     kinds: frozenset[str] = frozenset()
     """The kinds of steps that are due or were answered; empty if it is not known (C-142)."""
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from callscore.config.score import ScoreConfig
+from callscore.core.scenarios import ScenarioScore
 from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard, TaskScore
 from callscore.core.signature import KINDS, SCENARIOS, VERSION, parts_of
 from callscore.core.spec import ScoreSettings, Spec, holds
@@ -98,7 +99,7 @@ def scorecard(
     context = CardContext(spec, final, result.floors, result.origins, result.measured_by)
     scored = [_model_score(model, of, config, context) for model, of in result.tallies.items()]
     if result.scenarios:
-        scored = share_estimates(scored)
+        scored = with_latency(share_estimates(scored), result.scenarios)
     models = mark_judged(scored, result.judged, config.catalog)
     card = Scorecard(
         framework=spec.framework,
@@ -163,6 +164,7 @@ def joint_scorecard(
 def add_rows(card: Scorecard, other: Scorecard) -> Scorecard:
     """Add the rows of another scorecard; the Final Score stays that of the first."""
     rows = {model.model: model.tasks for model in other.models}
+    times = {model.model: model.latency for model in other.models}
     return msgspec.structs.replace(
         card,
         framework=f"{card.framework}+{other.framework}",
@@ -170,7 +172,11 @@ def add_rows(card: Scorecard, other: Scorecard) -> Scorecard:
         title=f"{card.title} + {other.title}",
         signature=f"{card.signature}|{SCENARIOS}:{_nest_signature(other.signature)}",
         models=[
-            msgspec.structs.replace(model, tasks={**model.tasks, **rows.get(model.model, {})})
+            msgspec.structs.replace(
+                model,
+                tasks={**model.tasks, **rows.get(model.model, {})},
+                latency=times.get(model.model, msgspec.UNSET),
+            )
             for model in card.models
         ],
         notes=[*card.notes, *other.notes],
@@ -286,6 +292,16 @@ def _model_score(
         blocked_calls=len(set[int]().union(*(tally.blocked_keys for tally in tallies.values()))),
         origin=context.origins.get(model, ""),
     )
+
+
+def with_latency(
+    models: Sequence[ModelScore], scores: Mapping[str, ScenarioScore]
+) -> list[ModelScore]:
+    """The models with the times of their scenarios, if they were measured        C-141"""
+    return [
+        msgspec.structs.replace(model, latency=scores[model.model].latency or msgspec.UNSET)
+        for model in models
+    ]
 
 
 def share_estimates(models: Sequence[ModelScore]) -> list[ModelScore]:

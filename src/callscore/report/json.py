@@ -13,7 +13,10 @@ from callscore.report.source import ReportFormat, ReportOptions, ReportSource
 
 def scorecard_json(card: Scorecard) -> bytes:
     """Return the scorecard, indented, with a final newline."""
-    return escape_json(msgspec.json.format(msgspec.json.encode(card), indent=1)) + b"\n"
+    return (
+        escape_json(msgspec.json.format(msgspec.json.encode(card.without_times()), indent=1))
+        + b"\n"
+    )
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:

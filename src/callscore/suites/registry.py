@@ -369,11 +369,13 @@ def template_of(card: Scorecard) -> Sequence[TemplateRow]:
     Tasks and metrics of packages that are not installed are shown under their own names.
     """
     rows = with_final_heading(_rows_of(card), card.final_heading)
-    return [row for row in rows if not row.is_optional or _has_value(card, row.key)]
+    return [row for row in rows if not row.is_optional or _has_value(card, row)]
 
 
-def _has_value(card: Scorecard, slug: str) -> bool:
-    found = (model.metric(slug) for model in card.models)
+def _has_value(card: Scorecard, row: TemplateRow) -> bool:
+    if row.kind == "latency":
+        return any(model.latency for model in card.models)
+    found = (model.metric(row.key) for model in card.models)
     return any(metric is not None and metric.value is not None for metric in found)
 
 

@@ -11,12 +11,18 @@ from typing import Any
 import msgspec
 import pytest
 
+import callscore
 from callscore import Scorecard
 from callscore.core.scenarios import RecordedOutputs
 from callscore.evaluate.scenarios import OutputsJob, score_outputs
 from callscore.scorecard.decision import choose, is_in_question
 from callscore.suites.orchestration.floors import SUCCESS, ScenarioFloors
+from callscore.suites.orchestration.replies import percentile
+from commands import run
+from eval_files import eval_file
 from orchestration_data import SCENARIOS, cards_of, needs_fixtures, output_files, scenarios_of
+from scenario_runs import PERFECT
+from scenario_runs import SCENARIOS as SAMPLE_DATA
 
 REJECTS = "<response><status>AWAITING_USER_INPUT</status></response>"
 SHOWN = 40
@@ -28,8 +34,8 @@ def write_answers(folder: Path, change: Callable[[dict[str, Any]], None]) -> Pat
     folder.mkdir(parents=True)
     for path in output_files("perfect_prompt", "EN")[:SHOWN]:
         document = json.loads(path.read_bytes())
-        for run in document["history"].values():
-            for answer in (*run["main_agent_history"], *run["sub_agent_history"]):
+        for history in document["history"].values():
+            for answer in (*history["main_agent_history"], *history["sub_agent_history"]):
                 change(answer)
         (folder / path.name).write_text(json.dumps(document), encoding="utf-8")
     return folder
@@ -86,7 +92,7 @@ def floors() -> Mapping[str, float]:
 
 
 @needs_fixtures
-def test_the_honest_model_is_first_beside_prose_and_refusals_c_141(card: Scorecard) -> None:
+def test_the_honest_model_is_first_next_to_prose_and_refusals_c_141(card: Scorecard) -> None:
     choice = choose(card)
     assert choice.models == ["honest"]
     assert card.decision[0].models == ["honest"]
@@ -216,3 +222,35 @@ def test_a_call_that_its_schema_refuses_is_an_error_of_its_own_c_141(tmp_path: P
     details = {each["detail"] for each in errors["schema_violation"]["evidence"]}
     assert "calls[0].area: 'roof' is not one of the allowed values" in details
     assert "calls[0].guests: expected integer, not str" in details
+
+
+def test_a_card_has_latencies_of_steps_and_scenarios_and_its_json_has_none_c_141(
+    tmp_path: Path,
+) -> None:
+    gates = [{"of": "latency.scenario_p95", "at_most": 1e9}, {"of": SUCCESS, "at_least": 0.9}]
+    file = eval_file(tmp_path, [PERFECT], data=SAMPLE_DATA, repeats=2, gates=gates)
+    card = callscore.run(file)
+    (model,) = card.models
+    assert model.latency is not msgspec.UNSET
+    assert 0 < model.latency.step_p50 <= model.latency.step_p95
+    assert model.latency.step_p50 < model.latency.scenario_p50 <= model.latency.scenario_p95
+    assert "latency" not in json.dumps(card.to_dict())
+    task = model.tasks["scenario"]
+    assert task.metrics[SUCCESS].value == task.metrics["scenario.pass_k"].value == 1.0
+    shown = run("run", file)
+    assert shown.returncode == 0, shown.stderr
+    assert "Latency of a scenario, p50 / p95" in shown.stdout
+    assert "Pass^k: right in every run" in shown.stdout
+
+
+def test_a_latency_gate_that_is_missed_ends_with_exit_code_1_c_141(tmp_path: Path) -> None:
+    gates = [{"of": "latency.step_p50", "at_most": 0}]
+    file = eval_file(tmp_path, [PERFECT], data=SAMPLE_DATA, gates=gates)
+    done = run("run", file)
+    assert done.returncode == 1
+    assert "latency.step_p50" in done.stdout + done.stderr
+
+
+def test_percentiles_are_values_that_occur() -> None:
+    assert [percentile([1.0, 2.0, 3.0, 4.0], p) for p in (0.5, 0.95)] == [2.0, 4.0]
+    assert percentile([7.0], 0.95) == 7.0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 
 import msgspec
@@ -30,6 +32,7 @@ from callscore.suites.orchestration.overall import (
     mean_of_languages,
     overall_statistics,
 )
+from callscore.suites.orchestration.replies import ReplyTimes
 from callscore.suites.orchestration.result_format import Json, four_decimals, unrounded
 from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, ResultRow
 from callscore.suites.orchestration.scenario_tally import (
@@ -89,6 +92,7 @@ class LanguageResult(msgspec.Struct, frozen=True):
     floors: Floors = NO_FLOORS
     kinds: frozenset[str] = KINDS
     """The kinds of steps in the scenarios (C-142)."""
+    times: ReplyTimes = ReplyTimes()
 
     @property
     def approximate(self) -> bool:
@@ -367,6 +371,7 @@ def model_score(results: Sequence[LanguageResult]) -> ScenarioScore:
         warnings=[warning for result in results for warning in result.warnings],
         origin=first.metadata.origin,
         floors=[result.floors for result in results],
+        latency=reduce(add, (result.times for result in results)).latency(),
         kinds=frozenset(kind for result in results for kind in result.kinds),
     )
 

@@ -33,6 +33,7 @@ from callscore.suites.orchestration.floors import ScenarioFloors
 from callscore.suites.orchestration.free_run import FreeRuns, is_right
 from callscore.suites.orchestration.metric_records import emit_records
 from callscore.suites.orchestration.replies import (
+    ReplyTimes,
     ReplyUsage,
     ScenarioReplies,
     collect_replies,
@@ -242,6 +243,7 @@ class _LanguageScorer:
     def result(self, sinks: ScenarioSinks, floors: Floors = NO_FLOORS) -> LanguageResult:
         """The result of all scenarios; one scenario is in memory at a time."""
         scenario_set = self._set
+        times: list[ReplyTimes] = []
         for scenario in scenario_set.scenarios():
             replies = replies_of(self._data, self._model, scenario_set, scenario)
             records = self._score(replies, scenario_set.shown_path(scenario.id), sinks)
@@ -250,6 +252,7 @@ class _LanguageScorer:
                     sinks.on_step(view)
             self._used[scenario.id] = replies.usage()
             self._costs[scenario.id] = replies.costs()
+            times.append(replies.times())
             if sinks.on_export is not None:
                 sinks.on_export(export_scenario(replies))
             if sinks.on_trajectory is not None:
@@ -278,6 +281,11 @@ class _LanguageScorer:
             scored = results.standard_result(
                 metadata, self._evaluated, self._failed, self._costs, floors
             )
+        of_all = ReplyTimes(
+            [each for of in times for each in of.steps],
+            [each for of in times for each in of.scenarios],
+        )
+        scored = msgspec.structs.replace(scored, times=of_all)
         return warn_of_unused_verdicts(scored, self._recorded)
 
     def _add_free_run(self, scenario: Scenario, records: Sequence[StepRecord]) -> None:
