@@ -100,12 +100,15 @@ def is_in_question(model: ModelScore, allow_fail: bool = False) -> bool:
 
 
 def not_above_floor(model: ModelScore) -> Sequence[tuple[str, FloorMargin]]:
-    """What must be better than a trivial answer and is not, even at best        C-141"""
+    """What must be better than a trivial answer and is not, even at best        C-141
+
+    A floor of 1 cannot be exceeded: it must be reached.
+    """
     return [
         (name, margin)
         for task in model.tasks.values()
         for name, margin in (task.above_floor or {}).items()
-        if margin.at_best <= margin.floor + TOLERANCE
+        if margin.at_best < min(margin.floor + TOLERANCE, 1 - TOLERANCE)
     ]
 
 

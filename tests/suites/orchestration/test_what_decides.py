@@ -158,6 +158,7 @@ def test_a_card_read_from_result_files_decides_the_same_c_141(card: Scorecard) -
 CARD = {
     "agent_card": {"agent_id": "booking", "name": "Booking", "description": "", "skills": []},
     "tools": [
+        {"name": "cancel", "description": "Cancel a booking", "parameters": {"type": "object"}},
         {
             "name": "book",
             "description": "Book a table",
@@ -169,7 +170,7 @@ CARD = {
                 },
                 "required": ["guests"],
             },
-        }
+        },
     ],
 }
 
@@ -237,10 +238,13 @@ def test_a_card_has_latencies_of_steps_and_scenarios_and_its_json_has_none_c_141
     assert "latency" not in json.dumps(card.to_dict())
     task = model.tasks["scenario"]
     assert task.metrics[SUCCESS].value == task.metrics["scenario.pass_k"].value == 1.0
-    shown = run("run", file)
-    assert shown.returncode == 0, shown.stderr
-    assert "Latency of a scenario, p50 / p95" in shown.stdout
-    assert "Pass^k: right in every run" in shown.stdout
+    for suffix in ("md", "html"):
+        target = tmp_path / f"report.{suffix}"
+        done = run("report", file, "--format", suffix, "-o", target)
+        assert done.returncode == 0, done.stderr
+        shown = target.read_text(encoding="utf-8")
+        assert "Latency of a scenario, p50 / p95" in shown
+        assert "Pass^k: right in every run" in shown
 
 
 def test_a_latency_gate_that_is_missed_ends_with_exit_code_1_c_141(tmp_path: Path) -> None:
