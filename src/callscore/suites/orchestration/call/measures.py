@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
+from unicodedata import normalize
 
 from callscore.core.case import Tool
 from callscore.core.judging import Question, Verdict
@@ -66,6 +67,7 @@ def measure_calls(
     A malformed call among well-formed ones counts as one more predicted name. Without a call on
     one side there is nothing to compare: no arguments are then no agreement.
     """
+    predicted, expected = _composed(predicted), _composed(expected)
     paired = pair_calls(predicted, expected, lambda mine, due: _equal_values(mine, due, tools))
     pairs = [_without_omitted(pair) for pair in paired]
     names = [*(call.name for call in predicted), *malformed]
@@ -89,6 +91,19 @@ def measure_calls(
         ),
         gain=at_best - value,
     )
+
+
+def _composed(calls: Sequence[DecodedCall]) -> Sequence[DecodedCall]:
+    """The calls with names and argument keys as NFC: equal letters are equal        C-115"""
+    return [
+        call
+        if call.name.isascii() and all(key.isascii() for key in call.arguments)
+        else DecodedCall(
+            normalize("NFC", call.name),
+            {normalize("NFC", key): value for key, value in call.arguments.items()},
+        )
+        for call in calls
+    ]
 
 
 def _without_omitted(pair: CallPair) -> CallPair:
