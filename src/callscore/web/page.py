@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -25,7 +26,13 @@ RUN_TABS = {
     "agents": "Agents",
 }
 """The words of paths, and the tabs of a run; a tab is shown if a screen serves its path."""
-SITE_TABS = {"/": "Runs", "/data": "Data", "/label": "Label", "/events": "Log"}
+SITE_TABS = {
+    "/": "Runs",
+    "/compare": "Compare",
+    "/data": "Data",
+    "/label": "Label",
+    "/events": "Log",
+}
 KEYS = {
     "j": "next",
     "k": "previous",
@@ -47,6 +54,7 @@ def static_files() -> dict[str, tuple[str, bytes, str]]:
     files = {
         "app.css": ("text/css", style.encode()),
         "app.js": ("text/javascript", (_STATIC / "app.js").read_bytes()),
+        "icon.svg": ("image/svg+xml", (_STATIC / "icon.svg").read_bytes()),
         "htmx.js": ("text/javascript", (_STATIC / "htmx.js").read_bytes()),
     }
     return {
@@ -63,6 +71,7 @@ def render_page(page: Page, site: Site, session: WebSession | None) -> str:
         tag("meta", name="htmx-config", content=HTMX_CONFIG),
         tag("title", f"{plain(page.title, 120)} · Callscore"),
         element("link", rel="stylesheet", href="/static/app.css"),
+        element("link", rel="icon", href="/static/icon.svg"),
         _SCRIPTS,
     ]
     body = [
@@ -144,6 +153,7 @@ def error_page(status: int, why: str, remedy: Child = None) -> Page:
         404: "There is no such page",
         409: "Someone was faster",
         413: "The file is too large",
+        422: "These files cannot be used",
         500: "Callscore has failed",
         503: "The store cannot be read",
     }
@@ -171,6 +181,26 @@ def command(words: str) -> Html:
 def empty(sentence: str, words: str) -> Html:
     """Return what is shown in place of an empty list: a sentence, and the command that fills it."""
     return tag("div", tag("p", sentence), tag("p", command(words)), class_="empty")
+
+
+def notice(*children: Child) -> Html:
+    """Return a sentence above the content of a page."""
+    return tag("p", *children, class_="notice", role="status")
+
+
+def field(label: str, control: Html) -> Html:
+    """Return a control of a form with its label."""
+    return tag("label", tag("span", label), control)
+
+
+def choice(label: str, key: str, options: Mapping[str, str], chosen: str) -> Html:
+    """Return a selection with its label; the first option is the default, and is not sent."""
+    default = next(iter(options), "")
+    entries = [
+        tag("option", words, value="" if value == default else value, selected=value == chosen)
+        for value, words in options.items()
+    ]
+    return field(label, tag("select", entries, name=key))
 
 
 def version_line() -> str:

@@ -84,7 +84,7 @@
     (again || one("main h1, main h2") || one("main")).focus({ preventScroll: true });
   });
   for (const heading of document.querySelectorAll("main h1, main h2")) heading.tabIndex = -1;
-  const at = one("[data-at]");
+  const at = one("mark.sought, .turns .at");
   if (at && !location.hash) at.scrollIntoView({ block: "center" });
   showCopy();
   restore();
