@@ -91,7 +91,8 @@ def scorecard(
     config: ScoreConfig, result: ScoringResult, judge_runner: JudgeRunner | None
 ) -> Scorecard:
     """The scorecard of all models, with its signature."""
-    config = narrow_to_kinds(config, result)
+    if result.scenarios:
+        config = narrow_to_kinds(config, result)
     tasks = _tasks_in(result)
     suites = config.catalog.suites_with(tasks)
     spec = config.catalog.spec_with(tasks)
@@ -100,6 +101,7 @@ def scorecard(
     scored = [_model_score(model, of, config, context) for model, of in result.tallies.items()]
     if result.scenarios:
         scored = with_latency(share_estimates(scored), result.scenarios)
+        scored = [_with_ranges(model, config.catalog) for model in scored]
     models = mark_judged(scored, result.judged, config.catalog)
     card = Scorecard(
         framework=spec.framework,
@@ -267,11 +269,7 @@ def _model_score(
     }
     tasks = {
         task: with_measure_names(
-            with_range(
-                with_floor(entry.score, context.floors.get(task), catalog.formula(task)),
-                catalog.formula(task),
-            ),
-            context,
+            with_floor(entry.score, context.floors.get(task), catalog.formula(task)), context
         )
         for task, entry in scored.items()
     }
@@ -292,6 +290,12 @@ def _model_score(
         blocked_calls=len(set[int]().union(*(tally.blocked_keys for tally in tallies.values()))),
         origin=context.origins.get(model, ""),
     )
+
+
+def _with_ranges(model: ModelScore, catalog: Catalog) -> ModelScore:
+    """A model with the range that the undecided values of its scenarios allow        C-141"""
+    tasks = {name: with_range(task, catalog.formula(name)) for name, task in model.tasks.items()}
+    return msgspec.structs.replace(model, tasks=tasks)
 
 
 def with_latency(

@@ -104,12 +104,12 @@ def not_above_floor(model: ModelScore) -> Sequence[tuple[str, FloorMargin]]:
 
     A floor of 1 cannot be exceeded: it must be reached.
     """
-    return [
-        (name, margin)
-        for task in model.tasks.values()
-        for name, margin in (task.above_floor or {}).items()
-        if margin.at_best < min(margin.floor + TOLERANCE, 1 - TOLERANCE)
-    ]
+    found = []
+    for task in model.tasks.values():
+        for name, margin in (task.above_floor or {}).items():
+            if margin.at_best < min(margin.floor + TOLERANCE, 1 - TOLERANCE):
+                found.append((name, margin))
+    return found
 
 
 def failing_rows(model: ModelScore) -> Sequence[tuple[str, MetricScore]]:

@@ -36,7 +36,7 @@ def with_floor(score: TaskScore, floor: Floor | None, formula: TaskFormula) -> T
         score,
         trivial_floor=found,
         trivial_strategy=floor.strategy,
-        above_floor=_margins(score, rows, formula) or msgspec.UNSET,
+        above_floor=_margins(score, rows, formula) if formula.score.above_floor else msgspec.UNSET,
     )
 
 

@@ -115,10 +115,10 @@ def _rows(spec: Spec) -> Iterator[TemplateRow]:
         yield TemplateRow("final_b", FINAL, "", "0.0 – 1.0")
     unit = spec.scores[spec.tasks[0]].unit if spec.tasks else "call"
     yield TemplateRow("cost", f"Cost per 1000 {unit}s", "", "$")
-    yield from (
-        TemplateRow("latency", f"Latency of a {of}, p50 / p95", of, "ms", is_optional=True)
-        for of in ("step", "scenario")
-    )
+    if unit == "scenario":
+        for timed in ("step", unit):
+            label = f"Latency of a {timed}, p50 / p95"
+            yield TemplateRow("latency", label, timed, "ms", is_optional=True)
     yield TemplateRow("rank", "Cost-Adjusted Rank", "", "—")
     yield TemplateRow("blocker", "Any Blocker Triggered?", "", "Yes / No")
 

@@ -369,6 +369,8 @@ def template_of(card: Scorecard) -> Sequence[TemplateRow]:
     Tasks and metrics of packages that are not installed are shown under their own names.
     """
     rows = with_final_heading(_rows_of(card), card.final_heading)
+    if not card.documents:
+        return rows
     return [row for row in rows if not row.is_optional or _has_value(card, row)]
 
 

@@ -88,7 +88,7 @@ def test_the_standard_reading_resolves_aliases() -> None:
     assert read_strict("a: &x {b: 1}\nc: [*x, *x]") == {"a": {"b": 1}, "c": [{"b": 1}, {"b": 1}]}
 
 
-def test_the_standard_reading_refuses_aliases_that_stand_for_too_much() -> None:
+def test_the_standard_reading_refuses_aliases_that_multiply() -> None:
     levels = [f"m{n}: &m{n} [{', '.join([f'*m{n - 1}'] * 10)}]" for n in range(1, 12)]
     with pytest.raises(YamlFault, match="with aliases"):
         read_strict("\n".join(["m0: &m0 [1]", *levels]))

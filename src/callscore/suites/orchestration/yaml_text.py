@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from callscore.suites.orchestration.spec import spec
+from callscore.suites.orchestration.spec import TextLimits, spec
 
 
 class YamlFault(ValueError):
@@ -114,6 +114,11 @@ def _check_limits(text: str) -> None:
     brackets = text.count("[") + text.count("{")
     if "*" not in text and brackets <= limits.nesting and not _DEEP_LINE.search(text):
         return
+    _check_events(text, limits)
+
+
+def _check_events(text: str, limits: TextLimits) -> None:
+    """Count the values, each alias as its anchor; an alias never contains itself."""
     known: dict[str, int] = {}
     open_nodes: list[tuple[str | None, int]] = [(None, 0)]
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
@@ -137,7 +142,7 @@ def _check_limits(text: str) -> None:
 def _count(
     open_nodes: list[tuple[str | None, int]], known: dict[str, int], anchor: str | None, size: int
 ) -> None:
-    """Add a node of this size, with what its aliases stand for, to the node around it."""
+    """Add a node of this size, with the anchors of its aliases, to the node around it."""
     outer, total = open_nodes[-1]
     open_nodes[-1] = (outer, total + size)
     if anchor is not None:
