@@ -20,6 +20,8 @@ MAX_SET_BYTES = 2_000_000_000
 MAX_NAME = 100
 DESCRIPTION = "data-set.json"
 CASES, TRANSCRIPTS, EVAL = "cases.jsonl", "transcripts.jsonl", "eval.yaml"
+CONFIG = "config.json"
+"""The form as the config of cases."""
 
 
 class UploadedFile(msgspec.Struct, frozen=True):

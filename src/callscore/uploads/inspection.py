@@ -14,13 +14,14 @@ from typing import Any
 import msgspec
 
 from callscore.config.redaction import RedactOptions
-from callscore.core.errors import CallscoreError
+from callscore.core.errors import CallscoreError, DataError
 from callscore.import_job import ImportJob, load_form, read_source, run_import
 from callscore.importers.folder import FileReport
 from callscore.importers.forms.marks import MarkColumn, describe_columns, mark_tables
 from callscore.importers.tables import Table, format_cell, read_tables
-from callscore.metrics.forms.form import Form, offered_answers, scored_questions
-from callscore.uploads.data_folder import CASES, DataSet
+from callscore.metrics.forms.form import Form, offered_answers, qa_config, scored_questions
+from callscore.store.files import atomic_write
+from callscore.uploads.data_folder import CASES, CONFIG, DataSet
 
 FIRST_ROWS = 5
 FIRST_TURNS = 12
@@ -144,7 +145,14 @@ def inspect(data: DataSet) -> Inspection:
 def write(data: DataSet) -> str:
     """Import a data set as `callscore import` does; returns what was written, in words."""
     job = import_job_of(data, data.folder / data.out, data.folder / "report.json")
-    return run_import(job).written
+    written = run_import(job).written
+    form, problem = _form(data)
+    if problem:
+        raise DataError(problem)
+    if form is not None:
+        with atomic_write(data.folder / CONFIG) as file:  # people label by it
+            file.write(msgspec.json.encode(qa_config(form)))
+    return written
 
 
 def _try(job: ImportJob) -> tuple[Any, str]:

@@ -55,6 +55,7 @@ def static_files() -> dict[str, tuple[str, bytes, str]]:
         "app.css": ("text/css", style.encode()),
         "app.js": ("text/javascript", (_STATIC / "app.js").read_bytes()),
         "icon.svg": ("image/svg+xml", (_STATIC / "icon.svg").read_bytes()),
+        "label.js": ("text/javascript", (_STATIC / "label.js").read_bytes()),
         "htmx.js": ("text/javascript", (_STATIC / "htmx.js").read_bytes()),
     }
     return {
