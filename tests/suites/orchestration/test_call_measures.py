@@ -162,7 +162,7 @@ def test_scores_are_fractions_and_one_only_for_the_same_calls(
     assert perfect or not same
 
 
-def test_names_and_keys_are_compared_as_nfc_c_115() -> None:
+def test_c115_names_and_keys_are_compared_as_nfc() -> None:
     composed = "예약"
     split = normalize("NFD", composed)
     assert composed != split

@@ -92,7 +92,7 @@ def floors() -> Mapping[str, float]:
 
 
 @needs_fixtures
-def test_the_honest_model_is_first_next_to_prose_and_refusals_c_141(card: Scorecard) -> None:
+def test_c141_the_honest_model_is_first_next_to_prose_and_refusals(card: Scorecard) -> None:
     choice = choose(card)
     assert choice.models == ["honest"]
     assert card.decision[0].models == ["honest"]
@@ -101,14 +101,14 @@ def test_the_honest_model_is_first_next_to_prose_and_refusals_c_141(card: Scorec
 
 
 @needs_fixtures
-def test_open_values_are_an_estimate_for_every_model_of_a_card_c_125(card: Scorecard) -> None:
+def test_c125_open_values_are_an_estimate_for_every_model_of_a_card(card: Scorecard) -> None:
     for model in card.models:
         assert model.tasks["scenario"].metrics["scenario.value"].approximate
         assert not model.final.official
 
 
 @needs_fixtures
-def test_a_model_with_open_values_has_bounds_c_141(card: Scorecard) -> None:
+def test_c141_a_model_with_open_values_has_bounds(card: Scorecard) -> None:
     task = card.model("honest").tasks["scenario"]
     assert task.provisional_range is not None
     low, high = task.provisional_range
@@ -121,7 +121,7 @@ def test_a_model_with_open_values_has_bounds_c_141(card: Scorecard) -> None:
 
 
 @needs_fixtures
-def test_refusals_are_not_above_the_floor_of_scenario_success_c_141(card: Scorecard) -> None:
+def test_c141_refusals_are_not_above_the_floor_of_scenario_success(card: Scorecard) -> None:
     margins = card.model("refuses").tasks["scenario"].above_floor
     assert margins is not msgspec.UNSET
     assert margins[SUCCESS].at_best <= margins[SUCCESS].floor
@@ -130,7 +130,7 @@ def test_refusals_are_not_above_the_floor_of_scenario_success_c_141(card: Scorec
 
 
 @needs_fixtures
-def test_no_trivial_answer_scores_above_its_floor_c_141(card: Scorecard) -> None:
+def test_c141_no_trivial_answer_scores_above_its_floor(card: Scorecard) -> None:
     margins = card.model("refuses").tasks["scenario"].above_floor
     assert margins is not msgspec.UNSET
     margin = margins["classification"]
@@ -141,7 +141,7 @@ def test_no_trivial_answer_scores_above_its_floor_c_141(card: Scorecard) -> None
 
 
 @needs_fixtures
-def test_a_card_read_from_result_files_decides_the_same_c_141(card: Scorecard) -> None:
+def test_c141_a_card_read_from_result_files_decides_the_same(card: Scorecard) -> None:
     from callscore.config.score import ScoreConfig
     from callscore.evaluate.scenarios import read_documents
     from callscore.evaluate.scorecards import scorecard
@@ -200,7 +200,7 @@ def without_planner(folder: Path, model: str, arguments: str) -> OutputsJob:
     return OutputsJob(RecordedOutputs([outputs], [cards], model=model))
 
 
-def test_agents_without_a_planner_get_a_decision_over_calls_c_142(tmp_path: Path) -> None:
+def test_c142_agents_without_a_planner_get_a_decision_over_calls(tmp_path: Path) -> None:
     jobs = [
         without_planner(tmp_path / "right", "right", '{"guests": N}'),
         without_planner(tmp_path / "wrong", "wrong", '{"guests": 99}'),
@@ -215,7 +215,7 @@ def test_agents_without_a_planner_get_a_decision_over_calls_c_142(tmp_path: Path
     assert document["overall_statistics"]["key_metrics"]["Average"] is None
 
 
-def test_a_call_that_its_schema_refuses_is_an_error_of_its_own_c_141(tmp_path: Path) -> None:
+def test_c141_a_call_that_its_schema_refuses_is_an_error_of_its_own(tmp_path: Path) -> None:
     arguments = '{"guests": "N", "area": "roof"}'
     card = score_outputs([without_planner(tmp_path, "m", arguments)])
     errors = card.document("m")["x_extension"]["errors"]
@@ -225,7 +225,7 @@ def test_a_call_that_its_schema_refuses_is_an_error_of_its_own_c_141(tmp_path: P
     assert "calls[0].guests: expected integer, not str" in details
 
 
-def test_a_card_has_latencies_of_steps_and_scenarios_and_its_json_has_none_c_141(
+def test_c141_a_card_has_latencies_of_steps_and_scenarios_and_its_json_has_none(
     tmp_path: Path,
 ) -> None:
     gates = [{"of": "latency.scenario_p95", "at_most": 1e9}, {"of": SUCCESS, "at_least": 0.9}]
@@ -247,7 +247,7 @@ def test_a_card_has_latencies_of_steps_and_scenarios_and_its_json_has_none_c_141
         assert "Pass^k: right in every run" in shown
 
 
-def test_a_latency_gate_that_is_missed_ends_with_exit_code_1_c_141(tmp_path: Path) -> None:
+def test_c141_a_latency_gate_that_is_missed_ends_with_exit_code_1(tmp_path: Path) -> None:
     gates = [{"of": "latency.step_p50", "at_most": 0}]
     file = eval_file(tmp_path, [PERFECT], data=SAMPLE_DATA, gates=gates)
     done = run("run", file)
