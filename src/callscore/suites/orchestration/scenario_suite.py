@@ -21,17 +21,13 @@ from callscore.core.scenarios import (
     ScenarioSettings,
 )
 from callscore.suites.orchestration.call.questions import METRIC, OFFERED
-<<<<<<< HEAD
+from callscore.suites.orchestration.floors import STRATEGY
+from callscore.suites.orchestration.kinds import name_kinds, rows_left_out
 from callscore.suites.orchestration.recorded_scorer import (
     RecordedScorer,
     read_outputs,
     split_by_model,
 )
-=======
-from callscore.suites.orchestration.floors import STRATEGY
-from callscore.suites.orchestration.kinds import name_kinds, rows_left_out
-from callscore.suites.orchestration.recorded_scorer import RecordedScorer, read_outputs
->>>>>>> main
 from callscore.suites.orchestration.result import HEADLINES
 from callscore.suites.orchestration.run_scorer import RunScenarios
 from callscore.suites.orchestration.scenario.data import (
