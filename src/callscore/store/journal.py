@@ -29,6 +29,7 @@ from callscore.store.connection import (
     open_read_only,
     transaction,
 )
+from callscore.store.events import JournalEvents
 from callscore.store.group_commit import GroupCommit
 from callscore.store.leases import Leases, take_abandoned
 from callscore.store.reply_rows import (
@@ -127,6 +128,10 @@ class Journal:
     def batch_jobs(self, is_in_flight: Callable[[bytes], bool] | None = None) -> BatchJobs:
         """The jobs at batch APIs; `is_in_flight`: whether another process is sending a request."""
         return BatchJobs(self.path, self._connection, is_in_flight)
+
+    def events(self) -> JournalEvents:
+        """What people decided about stored answers; to be closed by the caller."""
+        return JournalEvents(self.path, self.connect(), only_reading=self._copy is not None)
 
     def close(self) -> None:
         """Close the file."""
