@@ -105,7 +105,7 @@ def test_prompts_of_the_public_runner_can_be_sent_to_the_letter(tmp_path: Path) 
         ({"protocol": "private"}, "data.orchestration.protocol: 'private'; expected callscore or"),
         ({"mode": "lenient"}, "data.orchestration.mode: 'lenient'; expected standard or compat"),
         ({"history": "none"}, "data.orchestration.history: 'none'; expected gold or own"),
-        ({"prompts": "eval.yaml"}, "only `protocol: public`"),
+        ({"prompts": "eval.yaml"}, "needs `protocol: public`"),
         ({"protocol": "public", "prompts": "nowhere.yaml"}, "no such file"),
     ],
 )

@@ -250,5 +250,5 @@ def test_c138_the_ratings_of_the_report_are_those_that_the_decision_counts() -> 
     }
     shown = card(model("a", 0.9, rows=rows), model("b"))
     assert len(failing_rows(shown.model("a"))) == 1
-    text = str(models_table(shown, [], standalone=True))
+    text = str(models_table(shown, []))
     assert "1 Fail" in text and "2 Fail" not in text

@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, str] = {
     "work": "Work on a run that another machine has started (PostgreSQL).",
     "runs": "List runs with status, coverage and cost.",
     "batch": "List and cancel jobs at batch APIs.",
+    "serve": "Show the runs of a store in the browser: compare, look, label, review.",
     "compare": "Compare two models call by call.",
     "plan": "Calculate how many calls a decision needs, and their cost.",
     "baseline": "Save the values of a run as a baseline for gates of later runs.",

@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 @click.option("--model", help="With an eval file: the prompt for this model.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the body of the request.")
 def prompt(files: tuple[Path, ...], case_id: str | None, model: str | None, as_json: bool) -> None:
-    """Show what a model is sent for a case: messages and schema. Nothing is sent.
+    """Show what a model is sent for a case: messages, tools and schema. Nothing is sent.
 
     FILES are case files, or one eval file. With an eval file, its own prompts are used, and --json
-    adds the body of the HTTP request.
+    adds the body of the HTTP request. A step of a scenario has the id LANG/SCENARIO#STEP.
 
     \b
     callscore prompt cases.jsonl --case call-1/qa
     callscore prompt eval.yaml --model my-model --json
+    callscore prompt eval.yaml --case EN/book#4
     """
     from callscore.core.errors import UsageError
     from callscore.runner.prompt_preview import prompt_of_case, prompt_of_run
@@ -48,6 +49,9 @@ def _print_json(shown: PromptPreview) -> None:
     say(msgspec.json.format(msgspec.json.encode(shown)).decode())
 
 
+_NO_SCHEMA = b"null"
+
+
 def _print(shown: PromptPreview) -> None:
     import msgspec
 
@@ -55,4 +59,9 @@ def _print(shown: PromptPreview) -> None:
     say(f"case {shown.case_id}, task {shown.task}{by}")
     for message in shown.messages:
         say(f"\n=== {message.role} ===\n{message.content}")
-    say(f"\n=== schema of the answer ===\n{msgspec.json.format(bytes(shown.schema)).decode()}")
+    for tool in shown.tools:
+        say(
+            f"\n=== tool {tool.name} ===\n{msgspec.json.format(msgspec.json.encode(tool)).decode()}"
+        )
+    if bytes(shown.schema) != _NO_SCHEMA:
+        say(f"\n=== schema of the answer ===\n{msgspec.json.format(bytes(shown.schema)).decode()}")

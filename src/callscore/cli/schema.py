@@ -1,4 +1,4 @@
-"""`callscore schema`: print the JSON schema of eval files."""
+"""`callscore schema`: print the JSON schema of eval files and of scenarios."""
 
 from __future__ import annotations
 
@@ -8,14 +8,25 @@ from callscore.cli.console import say
 
 
 @click.command()
-def schema() -> None:
-    """Print the JSON schema of eval files, for editors that complete and check YAML.
+@click.argument("of", type=click.Choice(["eval", "scenario"]), default="eval")
+def schema(of: str) -> None:
+    """Print the JSON schema of eval files or of scenarios, for editors that complete and check.
 
     Save it next to the eval file, and let the first line of that file be
     `# yaml-language-server: $schema=eval.schema.json`.
+
+    \b
+    callscore schema > eval.schema.json
+    callscore schema scenario > scenario.schema.json
     """
     import msgspec
 
-    from callscore.config.eval_schema import eval_schema
+    if of == "scenario":
+        from callscore.suites.registry import scenario_suite
 
-    say(msgspec.json.format(msgspec.json.encode(eval_schema()), indent=2).decode())
+        value = scenario_suite().scenario_schema()
+    else:
+        from callscore.config.eval_schema import eval_schema
+
+        value = eval_schema()
+    say(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())

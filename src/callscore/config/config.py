@@ -93,7 +93,7 @@ class EvalConfig(msgspec.Struct, frozen=True):
         """Every file that a run of this config reads; none may be overwritten."""
         recorded = [path for paths in self.recordings.values() for path in paths]
         prompts = self.scenario_settings.prompts
-        named = () if prompts is None else (prompts,)
+        named = [*self.scenario_settings.own_prompts.values(), *([prompts] if prompts else [])]
         given = (*self.scoring.verdicts, *self.scoring.labels)
         return (self.path, *self.cases, *given, *recorded, *named, self.store)
 

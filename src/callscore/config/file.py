@@ -33,8 +33,9 @@ class ScenarioEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     protocol: str = "callscore"
     mode: str = "standard"
     history: str = "gold"
-    prompts: str | None = None
-    """Public protocol only: a config file of the public runner, for its prompts."""
+    prompts: str | dict[str, str] | None = None
+    """Own system prompts by name (`planner`, `sub_agent`, or the id of an agent); or a config file
+    of the public runner, for its prompts."""
 
 
 class DataEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

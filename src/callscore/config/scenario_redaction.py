@@ -87,7 +87,7 @@ def _redact_scenario(redactor: Redactor, path: Path) -> str:
         raise DataError("is not YAML, so it cannot be redacted", place=str(path))
     with redactor.one_record():
         for label, scalar in _values(node):
-            if label == "content":
+            if label == "content" or "\n" in scalar.value:
                 redacted = _redact_content(redactor, placeholders, scalar.value, path)
             else:
                 redacted = redactor.redact_text(scalar.value, placeholders, f"{label}: ")

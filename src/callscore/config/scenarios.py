@@ -4,7 +4,7 @@ of other suites, whose files become cases.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast, get_args
 
@@ -125,17 +125,32 @@ def scenario_settings(
         raise document.error(
             f"{PART}.history", "the public runner has gold history only; expected gold"
         )
-    prompts = document.path.parent / entry.prompts if entry.prompts is not None else None
-    if prompts is not None and entry.protocol != "public":
-        raise document.error(f"{PART}.prompts", "only `protocol: public` has its own prompts")
-    if prompts is not None and not prompts.is_file():
-        raise document.error(f"{PART}.prompts", f"{entry.prompts!r}: no such file")
+    if isinstance(entry.prompts, str) and entry.protocol != "public":
+        raise document.error(
+            f"{PART}.prompts",
+            "a config file of the public runner needs `protocol: public`; expected own prompts "
+            "by name: planner, sub_agent, or the id of an agent",
+        )
     return ScenarioSettings(
         cast("ProtocolName", entry.protocol),
         cast("Mode", entry.mode),
         cast("History", entry.history),
-        prompts,
+        *_prompt_paths(document, entry.prompts),
     )
+
+
+def _prompt_paths(
+    document: Document, prompts: str | Mapping[str, str] | None
+) -> tuple[Path | None, Mapping[str, Path]]:
+    """The config file of the public runner, and the files of own prompts."""
+    folder, part = document.path.parent, f"{PART}.prompts"
+    named = prompts if isinstance(prompts, Mapping) else {}
+    own = {name: folder / file for name, file in named.items()}
+    config = folder / prompts if isinstance(prompts, str) else None
+    for where, path in ((part, config), *((f"{part}.{name}", path) for name, path in own.items())):
+        if path is not None and not path.is_file():
+            raise document.error(where, f"{path}: no such file")
+    return config, own
 
 
 def with_protocol_settings(model: ModelSpec) -> ModelSpec:

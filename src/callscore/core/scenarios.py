@@ -46,6 +46,8 @@ class ScenarioSettings(msgspec.Struct, frozen=True):
     history: History = "gold"
     prompts: Path | None = None
     """The user's copy of the public runner's config, whose prompts are sent verbatim."""
+    own_prompts: Mapping[str, Path] = {}
+    """Own prompts: of the `planner`, of every `sub_agent`, or of one agent by its id."""
 
     @property
     def is_public(self) -> bool:
@@ -393,6 +395,10 @@ class ScenarioSuite(Protocol):
         self, folders: Sequence[Path], cards: Sequence[Path], files: ScenarioFiles
     ) -> ScenarioCheck:
         """Read every scenario like a run, without stopping at the first problem."""
+        ...
+
+    def scenario_schema(self) -> Json:
+        """The JSON schema of scenario files."""
         ...
 
     def read_result(self, document: Json) -> tuple[str, ScenarioScore]:

@@ -84,7 +84,7 @@ class JobOwner(Protocol):
         """Emit the progress of the model."""
         ...
 
-    async def store(self, item: BatchItem, line: BatchLine, results: Results) -> None:
+    async def store(self, item: BatchItem, line: BatchLine, results: JobResults) -> None:
         """Store the reply in a result, or add it to the failed ones."""
         ...
 
@@ -319,7 +319,7 @@ class OpenJob:
 
     async def _collect(self) -> None:
         """Store the replies of a job, then release its keys."""
-        job, results = self.job, Results(self._items)
+        job, results = self.job, JobResults(self._items)
         for download in range(MOST_DOWNLOADS if job.results else 0):
             if download:
                 await self._pause(TIMING.first_poll_s)
@@ -337,7 +337,7 @@ class OpenJob:
         self._finish(results.spent_usd, results.uncertain_usd)
         await self._settle_rest(results, missing)
 
-    async def _settle_rest(self, results: Results, missing: Sequence[BatchItem]) -> None:
+    async def _settle_rest(self, results: JobResults, missing: Sequence[BatchItem]) -> None:
         """Settle what has no reply, after the keys are released."""
         job = self.job
         for item, failure in results.failed:
@@ -357,7 +357,7 @@ class OpenJob:
                 why = results.lost or job.why or "not run"
                 await self._owner.leave_over(item, f"batch: {why}")
 
-    async def _download(self, results: Results) -> AttemptFailed | None:
+    async def _download(self, results: JobResults) -> AttemptFailed | None:
         """Download the results and store them; returns why they are gone for good."""
         path = self._desk.folder / f"{self.job.token}.results"
         wait = TIMING.first_poll_s
@@ -384,11 +384,13 @@ class OpenJob:
         path.unlink()
         return None
 
-    async def _store(self, group: Sequence[tuple[BatchItem, BatchLine]], results: Results) -> None:
+    async def _store(
+        self, group: Sequence[tuple[BatchItem, BatchLine]], results: JobResults
+    ) -> None:
         await asyncio.gather(*(self._owner.store(item, line, results) for item, line in group))
 
 
-class Results:
+class JobResults:
     """What the results of a job come to."""
 
     def __init__(self, items: Mapping[str, BatchItem]) -> None:

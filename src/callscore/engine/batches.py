@@ -43,7 +43,7 @@ from callscore.core.run import (
     Work,
 )
 from callscore.engine import batch_job
-from callscore.engine.batch_job import STORED_AT_ONCE, Desk, Left, OpenJob, Results
+from callscore.engine.batch_job import STORED_AT_ONCE, Desk, JobResults, Left, OpenJob
 from callscore.engine.limits import Budget, SharedLimits
 from callscore.engine.loop import Shutdown
 from callscore.engine.retry import MAY_BE_BILLED, stop_failure
@@ -453,7 +453,7 @@ class ModelBatches:
             msgspec.structs.replace(progress, in_flight=number, concurrency=number)
         )
 
-    async def store(self, item: BatchItem, line: BatchLine, results: Results) -> None:
+    async def store(self, item: BatchItem, line: BatchLine, results: JobResults) -> None:
         """Store the reply in a result, or add it to the failed ones."""
         stored = self._ledger.find_reply(item.key)
         if stored is not None:  # stored by a session that was killed before the end

@@ -178,7 +178,7 @@ def _answer(result: CaseResult, run: MeasuredReply | tuple[int, Failed] | None) 
             slug: _plain(measure)
             for slug, measure in (*scored.measured.measures.items(), *scored.benchmarks.items())
         },
-        _text(reply),
+        reply_text(reply),
         isinstance(reply.text, bytes),
         reply.tool_calls,
         reply.finish_reason,
@@ -200,7 +200,7 @@ def _plain(measure: Measure) -> Measure:
     return msgspec.structs.replace(measure, numerator=float(measure.numerator))
 
 
-def _text(reply: Reply) -> str:
+def reply_text(reply: Reply) -> str:
     """The reply as encodable text: a lone surrogate has no UTF-8 bytes."""
     text = reply.text
     if isinstance(text, bytes):

@@ -83,10 +83,10 @@ def open_source(request: SourceRequest) -> Iterator[ReportSource]:
     """Open the requested source; UsageError if that is not possible."""
     decide = read_decide(request.decide) if request.decide else None
     with _open_target(request) as source:
-        yield source if decide is None else _read_as(source, decide)
+        yield source if decide is None else read_as(source, decide)
 
 
-def _read_as(source: ReportSource, decide: Decide) -> ReportSource:
+def read_as(source: ReportSource, decide: Decide) -> ReportSource:
     """The same source, its scorecard read in another way        C-138"""
     spec = Catalog().spec_with(task for model in source.card.models for task in model.tasks)
     return msgspec.structs.replace(

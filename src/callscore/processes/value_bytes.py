@@ -10,6 +10,7 @@ import os
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
 from functools import cache
 from importlib import import_module
 from pathlib import Path, PurePath
@@ -51,6 +52,10 @@ def _pack(value: Any, classes: dict[str, int]) -> Any:
         return value if -(1 << 63) <= value < 1 << 64 else ["int", hex(value)]
     if kind is array:
         return ["array", value.typecode, value.tobytes()]
+    if value is msgspec.UNSET:
+        return ["unset"]
+    if isinstance(value, Enum):
+        return ["enum", _number(kind, classes), value.value]
     if isinstance(value, PurePath):
         return ["path", os.fsencode(value)]
     if kind.__name__ in SEQUENCES and kind.__module__ == "builtins":
@@ -158,4 +163,6 @@ _UNPACK: Mapping[str, Callable[[Sequence[Any], Sequence[type[Any]]], Any]] = {
         _unpack(part, classes) for part in parts[1:]
     ),
     "object": _unpack_object,
+    "unset": lambda parts, _: msgspec.UNSET,
+    "enum": lambda parts, classes: classes[parts[0]](parts[1]),
 }

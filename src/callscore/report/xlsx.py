@@ -6,7 +6,7 @@ All text is written as text: no cell is a formula or a link, whatever it starts 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -127,6 +127,7 @@ STATUS_TONES: Mapping[str, Tone] = {
     "incomplete": "middling",
     "not_run": "middling",
 }
+TABLE_WIDTH = 16
 NUMBER, MONEY, WHOLE = "0.000", "$0.00####", "0"
 WRONG = "✗"
 """Before a mark that is not that of the person."""
@@ -193,6 +194,34 @@ class _WorkbookWriter:
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
     """Yield the workbook; rows go to temporary files, so memory does not grow with the cases."""
+
+    def fill(book: _WorkbookWriter) -> None:
+        _write_scorecard(book, source)
+        _write_ranking(book, source)
+        left_out = _write_cases(book, source)
+        questions, totals = QuestionCounter(source.provenance.settings), FormTotals()
+        _write_marks(book, source, questions, totals)
+        _write_form(book, source, totals)
+        _write_questions(book, questions)
+        _write_blockers(book, source)
+        _write_settings(book, source, left_out)
+
+    yield from _workbook_chunks(source.title, fill)
+
+
+def table_chunks(
+    title: str, columns: Sequence[str], batches: Iterable[Iterable[Sequence[object]]]
+) -> Iterator[bytes]:
+    """Yield a workbook with one sheet."""
+
+    def fill(book: _WorkbookWriter) -> None:
+        sheet = book.sheet(title, [(column, TABLE_WIDTH) for column in columns])
+        book.rows(sheet, (row for batch in batches for row in batch), {})
+
+    yield from _workbook_chunks(title, fill)
+
+
+def _workbook_chunks(title: str, fill: Callable[[_WorkbookWriter], None]) -> Iterator[bytes]:
     try:
         import xlsxwriter
     except ImportError:
@@ -207,17 +236,8 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
                 "strings_to_numbers": False,
             },
         ) as workbook:
-            workbook.set_properties({"title": plain(source.title), "created": CREATED})
-            book = _WorkbookWriter(workbook)
-            _write_scorecard(book, source)
-            _write_ranking(book, source)
-            left_out = _write_cases(book, source)
-            questions, totals = QuestionCounter(source.provenance.settings), FormTotals()
-            _write_marks(book, source, questions, totals)
-            _write_form(book, source, totals)
-            _write_questions(book, questions)
-            _write_blockers(book, source)
-            _write_settings(book, source, left_out)
+            workbook.set_properties({"title": plain(title), "created": CREATED})
+            fill(_WorkbookWriter(workbook))
         file.seek(0)
         while chunk := file.read(CHUNK_BYTES):
             yield chunk

@@ -11,19 +11,20 @@ import msgspec
 from callscore.app import read_other_files
 from callscore.config.config import EvalConfig, load_eval
 from callscore.config.score import ScoreConfig
-from callscore.core.case import Message, Prompt
+from callscore.core.case import Message, Prompt, Tool
 from callscore.core.errors import UsageError
 from callscore.runner.cases import CaseFiles, CasePrompt, CaseSource, request_of
 from callscore.runner.prepare import ModelHandle, RunOptions, open_models, open_sources
 
 
 class PromptPreview(msgspec.Struct, frozen=True):
-    """The messages and the schema of a case; the request to a model if one is named."""
+    """The messages, tools and schema of a case; the request to a model if one is named."""
 
     case_id: str
     task: str
     messages: Sequence[Message]
     schema: msgspec.Raw
+    tools: Sequence[Tool] = ()
     model: str | None = None
     request: msgspec.Raw | None = None
     """The request body."""
@@ -75,6 +76,7 @@ def _make_preview(asked: CasePrompt, model: ModelHandle | None) -> PromptPreview
         asked.case.task,
         prompt.messages,
         msgspec.Raw(msgspec.json.encode(prompt.schema)),
+        prompt.tools,
         model.spec.name if model is not None else None,
         msgspec.Raw(request.body) if request is not None and _is_json(request.body) else None,
     )

@@ -55,6 +55,7 @@ from callscore.store.run_records import (
     find_run,
     find_unfinished_run,
     hold_run,
+    progress_of_runs,
     record_race,
     take_run,
 )
@@ -223,6 +224,11 @@ class Journal:
                 elif isinstance(reply, bytes) and checksum(key, reply) == expected:
                     found.setdefault(model, {})[run] = from_bytes(reply)
         return found
+
+    def progress(self) -> Mapping[int, str]:
+        """By run, newest first, a text that changes with its progress; cheap."""
+        with map_sqlite_errors(self.path):
+            return progress_of_runs(self._connection)
 
     def charge_preflight(self, run_id: int, usd: float) -> None:
         """Record what a run has paid for its preflight."""

@@ -217,6 +217,10 @@ class Store(Protocol):
         """One run; raises UsageError if it does not exist."""
         ...
 
+    def progress(self) -> Mapping[int, str]:
+        """By run, newest first, a text that changes with its progress; cheap."""
+        ...
+
     def find_unfinished(self, header: RunHeader) -> RunRecord | None:
         """The unfinished run of this name that is most similar to this one."""
         ...

@@ -141,6 +141,18 @@ def find_run(connection: sqlite3.Connection, run_id: int) -> RunRecord | None:
     return None if row is None else record_of(row)
 
 
+def progress_of_runs(connection: sqlite3.Connection) -> dict[int, str]:
+    """By run, newest first, a text that changes with its progress; counts nothing."""
+    newest = connection.execute("SELECT max(seq) FROM items").fetchone()[0]
+    rows = connection.execute(
+        "SELECT id, status, started_at, finished_at, total FROM runs ORDER BY id DESC"
+    )
+    return {
+        number: "/".join(map(str, (status, *parts, *([newest] if status == "running" else []))))
+        for number, status, *parts in rows
+    }
+
+
 def find_unfinished_run(connection: sqlite3.Connection, header: RunHeader) -> RunRecord | None:
     """The unfinished run of this name that is most similar to this one."""
     sought = (header.name, header.config_hash, header.dataset_hash)

@@ -9,6 +9,7 @@ from callscore.core.errors import DataError, UsageError
 from callscore.core.scenarios import ScenarioFiles
 
 MAX_FILE_BYTES = 64_000_000
+_CARD_FOLDERS = frozenset({"cards", "multiagent_cards"})
 OUTPUT_SUFFIX = "_out.json"
 
 
@@ -19,12 +20,17 @@ def output_files(folder: Path) -> list[Path]:
 
 def card_files(folder: Path) -> list[Path]:
     """The agent cards in the folder, or in its `multiagent_cards`."""
-    return find_files(folder, ["*.json"], ("multiagent_cards",), "agent cards (*.json)")
+    return find_files(folder, ["*.json"], ("multiagent_cards", "cards"), "agent cards (*.json)")
 
 
 def scenario_files(folder: Path) -> list[Path]:
     """The scenarios in the folder, or in its `scenario_data`."""
-    return find_files(folder, ["*.yaml", "*.yml"], ("scenario_data",), "scenarios (*.yaml)")
+    what = "scenarios (*.yaml, *.json)"
+    found = find_files(folder, ["*.yaml", "*.yml", "*.json"], ("scenario_data",), what)
+    scenarios = [path for path in found if not _CARD_FOLDERS & set(path.relative_to(folder).parts)]
+    if not scenarios:
+        raise UsageError(f"{folder}: contains no {what}")
+    return scenarios
 
 
 def find_files(

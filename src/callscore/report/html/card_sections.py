@@ -79,9 +79,20 @@ def rank_bands_of(card: Scorecard) -> list[RankBar]:
 
 CaseLink = Callable[[str], Html]
 """Turns the id of a case into a link, or into text if the report does not contain the case."""
+LinkOfGate = Callable[[str, str, str], Child]
+"""Turns a model, a metric and its label into a link to the calls that breach the gate."""
 
 
-def blockers_section(card: Scorecard, template: Sequence[TemplateRow], link: CaseLink) -> Html:
+def _plain_gate(_: str, __: str, label: str) -> Child:
+    return label
+
+
+def blockers_section(
+    card: Scorecard,
+    template: Sequence[TemplateRow],
+    link: CaseLink,
+    gate: LinkOfGate = _plain_gate,
+) -> Html:
     """Return every breached blocker with the calls that breached it."""
     labels = {row.key: row.label for row in template}
     rows = [
@@ -89,7 +100,7 @@ def blockers_section(card: Scorecard, template: Sequence[TemplateRow], link: Cas
             model_name(model.model),
             (
                 blocker.task,
-                labels.get(blocker.metric, blocker.metric),
+                gate(model.model, blocker.metric, labels.get(blocker.metric, blocker.metric)),
                 _breach(blocker),
                 _calls(blocker.cases, link),
             ),

@@ -47,6 +47,16 @@ class Span(NamedTuple):
     quotes: tuple[Quote, ...]
 
 
+class Focus(NamedTuple):
+    """What a reader came for: a turn by its name, and an item by its id."""
+
+    turn: str = ""
+    item: str = ""
+
+
+NO_FOCUS = Focus()
+
+
 def find_quotations(reason: str) -> Iterator[str]:
     """Yield the quotations in a reason."""
     yield from _QUOTED.findall(reason)
@@ -106,7 +116,7 @@ def render_case(
 ) -> Html:
     """Return a case that is closed until clicked; `place` is its number in the data."""
     record = case.view.case
-    body = [_transcript(case, place), _answers(case, place, marks)]
+    body = [transcript_section(case, place), _answers(case, place, marks)]
     if not with_text:
         body = [_scores_only(case)]
     return tag(
@@ -128,14 +138,15 @@ def render_case(
 def _summary(case: DecodedCase) -> Iterator[Child]:
     for decoded in case.answers[:SCORES_SHOWN]:
         yield tag(
-            "span", f"{plain(_answer_label(decoded, case), 24)} ", _score(decoded), class_="score"
+            "span", f"{plain(answer_label(decoded, case), 24)} ", score_of(decoded), class_="score"
         )
     more = len(case.answers) - SCORES_SHOWN
     if more > 0:
         yield tag("span", f"and {more} more", class_="quiet")
 
 
-def _score(decoded: DecodedAnswer) -> Html:
+def score_of(decoded: DecodedAnswer) -> Html:
+    """Return the score of an answer, or its status."""
     result = decoded.answer.result
     if result.score is not None:
         return tag("b", show(result.score))
@@ -146,7 +157,7 @@ def _tone(status: str) -> str:
     return "blocked" if status == "invalid" else "quiet"
 
 
-def _answer_label(decoded: DecodedAnswer, case: DecodedCase) -> str:
+def answer_label(decoded: DecodedAnswer, case: DecodedCase) -> str:
     """Return the model, with the number of the run if models were asked more than once."""
     answer = decoded.answer
     return f"{answer.model} · run {answer.run}" if case.has_repeats else answer.model
@@ -162,10 +173,10 @@ def _scores_only(case: DecodedCase) -> Html:
         ("Model", "Status", "Score", "Reasons"),
         [
             row(
-                model_name(_answer_label(decoded, case)),
+                model_name(answer_label(decoded, case)),
                 (
                     decoded.answer.result.status,
-                    _score(decoded),
+                    score_of(decoded),
                     plain("; ".join(_reason_codes(decoded)), 300),
                 ),
             )
@@ -175,11 +186,12 @@ def _scores_only(case: DecodedCase) -> Html:
     )
 
 
-def _transcript(case: DecodedCase, place: int) -> Html:
+def transcript_section(case: DecodedCase, place: int, focus: Focus = NO_FOCUS) -> Html:
+    """Return the turns with the quotes of references and verdicts highlighted."""
     transcript = turns(case.view.case.transcript)
     marked, lost = locate_quotes(transcript[:MAX_TURNS], list(_quotes(case)))
     lines = [
-        _turn(turn, number, spans, place)
+        _turn(turn, number, spans, place, focus)
         for number, (turn, spans) in enumerate(zip(transcript, marked, strict=False))
     ]
     left = len(transcript) - len(lines)
@@ -235,7 +247,7 @@ def _quotes(case: DecodedCase) -> Iterator[Quote]:
                 yield Quote(verdict.quote, decoded.answer.model, verdict.item, verdict.source)
 
 
-def _turn(turn: Turn, number: int, spans: Sequence[Span], place: int) -> Html:
+def _turn(turn: Turn, number: int, spans: Sequence[Span], place: int, focus: Focus) -> Html:
     text = turn.text[:MAX_TURN_LENGTH]
     parts: list[Child] = []
     at = 0
@@ -245,9 +257,10 @@ def _turn(turn: Turn, number: int, spans: Sequence[Span], place: int) -> Html:
         who = dict.fromkeys(
             f"{model_name(quote.author)} {plain(quote.item, 40)}" for quote in span.quotes
         )
-        kind = " ".join(
-            sorted({"gold" if quote.author == EXPECTED else "model" for quote in span.quotes})
-        )
+        kinds = {"gold" if quote.author == EXPECTED else "model" for quote in span.quotes}
+        if focus.item and any(quote.item == focus.item for quote in span.quotes):
+            kinds.add("sought")
+        kind = " ".join(sorted(kinds))
         sentence = "; ".join(list(who)[:8])
         parts += [
             text[at : span.start],
@@ -258,12 +271,13 @@ def _turn(turn: Turn, number: int, spans: Sequence[Span], place: int) -> Html:
     cut = len(turn.text) - len(text)
     return tag(
         "li",
-        tag("span", clock(turn.start), class_="at") if turn.start is not None else None,
+        tag("span", clock(turn.start), class_="clock") if turn.start is not None else None,
         tag("b", plain(turn.speaker, 40)) if turn.speaker else None,
         " ",
         tag("span", parts, dir="auto"),
         f" … {cut} more characters" if cut > 0 else None,
         id=f"case-{place}-{plain(turn_name(turn, number), 20)}",
+        class_="at" if focus.turn == turn_name(turn, number) else None,
     )
 
 
@@ -271,20 +285,21 @@ def _answers(case: DecodedCase, place: int, marks: CaseMarks) -> Html:
     return tag(
         "div",
         tag("h3", "Expected and given"),
-        _comparison(case, marks),
-        _plans(case),
+        comparison_table(case, marks),
+        plan_pictures(case),
         [
-            _raw_reply(decoded, case)
+            raw_reply(decoded, case)
             for decoded in case.answers
             if decoded.given is None and decoded.answer.text
         ],
-        _measures(case),
-        _verdicts(case, place),
+        measures_table(case),
+        verdicts_table(case, place),
         class_="answers",
     )
 
 
-def _comparison(case: DecodedCase, marks: CaseMarks) -> Html:
+def comparison_table(case: DecodedCase, marks: CaseMarks, focus: Focus = NO_FOCUS) -> Html:
+    """Return the fields of the expected outcome next to those of each answer."""
     rows = compare_fields(case.expected, [decoded.given for decoded in case.answers])
     questions = {f"questions {one.id}": one for one in marks.questions}
     whole = [] if marks.whole is None else [_marks_row(marks.whole)]
@@ -294,7 +309,7 @@ def _comparison(case: DecodedCase, marks: CaseMarks) -> Html:
         [
             *whole,
             *(
-                _compared_row(one, questions.get(one.label.removesuffix(" · score")))
+                _compared_row(one, questions.get(one.label.removesuffix(" · score")), focus)
                 for one in rows
             ),
         ],
@@ -304,16 +319,17 @@ def _comparison(case: DecodedCase, marks: CaseMarks) -> Html:
 
 
 def _heading(decoded: DecodedAnswer, case: DecodedCase) -> Html:
-    reasons = _reasons(decoded)
+    reasons = reasons_of(decoded)
     return join(
-        model_name(_answer_label(decoded, case)),
+        model_name(answer_label(decoded, case)),
         " ",
-        _score(decoded),
+        score_of(decoded),
         tag("small", plain("; ".join(reasons), 300)) if reasons else None,
     )
 
 
-def _reasons(decoded: DecodedAnswer) -> list[str]:
+def reasons_of(decoded: DecodedAnswer) -> list[str]:
+    """Return why an answer has its status, in words where the task has them."""
     result = decoded.answer.result
     error = [decoded.answer.error] if decoded.answer.error else []
     if not decoded.answer.differences:
@@ -327,17 +343,19 @@ def _reason_codes(decoded: DecodedAnswer) -> list[str]:
     return list(dict.fromkeys([*result.reasons, *result.flags]))
 
 
-def _compared_row(field: FieldComparison, marks: ComparedMarks | None) -> Html:
+def _compared_row(field: FieldComparison, marks: ComparedMarks | None, focus: Focus) -> Html:
     """Return the row of a field; a mark is shown in the words of its form, with the question."""
     if marks is not None:
-        return _marks_row(marks)
+        return _marks_row(marks, focus)
     label = plain(field.label.removeprefix("questions ").replace("_", " "), 120)
     return row(label, _compared_cells(field.expected, field.given))
 
 
-def _marks_row(marks: ComparedMarks) -> Html:
+def _marks_row(marks: ComparedMarks, focus: Focus = NO_FOCUS) -> Html:
     label = question_label(marks.id, marks.shown)
-    return row(label, _compared_cells(marks.expected, marks.given))
+    is_sought = bool(focus.item) and marks.id == focus.item
+    cells = _compared_cells(marks.expected, marks.given)
+    return row(label, cells, "sought" if is_sought else "")
 
 
 def _compared_cells(expected: str, given: Sequence[FieldValue | None]) -> list[Html]:
@@ -359,27 +377,30 @@ def _truncate(value: str, max_length: int = MAX_VALUE_LENGTH) -> Html:
     return join(value[:max_length], tag("small", f"… {more} more characters"))
 
 
-def _plans(case: DecodedCase) -> Html | None:
+def plan_pictures(case: DecodedCase) -> Html | None:
+    """Return the expected plan and those of the answers, if the case has a plan."""
     expected = extract_plan(case.expected)
     if expected is None:
         return None
     drawn = [figure(draw_plan("Expected plan", expected), tag("b", "Expected"))]
     drawn += [
-        model_plan(_answer_label(decoded, case), extract_plan(decoded.given), expected)
+        model_plan(answer_label(decoded, case), extract_plan(decoded.given), expected)
         for decoded in case.answers
         if has_reply(decoded)
     ]
     return tag("div", drawn, class_="pictures")
 
 
-def _raw_reply(decoded: DecodedAnswer, case: DecodedCase) -> Html:
-    label = f"Reply of {model_name(_answer_label(decoded, case))}, not parsed"
+def raw_reply(decoded: DecodedAnswer, case: DecodedCase) -> Html:
+    """Return a reply that could not be parsed."""
+    label = f"Reply of {model_name(answer_label(decoded, case))}, not parsed"
     return collapsible(
         label, tag("pre", _truncate(decoded.answer.text or "", MAX_REPLY_LENGTH), dir="auto")
     )
 
 
-def _measures(case: DecodedCase) -> Html | None:
+def measures_table(case: DecodedCase) -> Html | None:
+    """Return every measure of each answer, and its cost."""
     slugs = dict.fromkeys(
         slug for decoded in case.answers for slug in decoded.answer.result.metrics
     )
@@ -395,7 +416,7 @@ def _measures(case: DecodedCase) -> Html | None:
     costs = [decoded.answer.cost_usd for decoded in case.answers]
     if any(cost is not None for cost in costs):
         rows.append(row("cost", ["—" if cost is None else show_money(cost) for cost in costs]))
-    headings = ["Measure", *(model_name(_answer_label(decoded, case)) for decoded in case.answers)]
+    headings = ["Measure", *(model_name(answer_label(decoded, case)) for decoded in case.answers)]
     return collapsible("Measures", table(headings, rows, "Measures of this case"))
 
 
@@ -403,13 +424,14 @@ def _measure(value: float | None) -> str:
     return "n/a" if value is None else f"{value:.4g}"
 
 
-def _verdicts(case: DecodedCase, place: int) -> Html | None:
+def verdicts_table(case: DecodedCase, place: int) -> Html | None:
+    """Return the verdicts on the answers, with quotes that link to their turns."""
     names = {
         turn_name(turn, number)
         for number, turn in enumerate(turns(case.view.case.transcript)[:MAX_TURNS])
     }
     rows = [
-        _verdict_row(model_name(_answer_label(decoded, case)), verdict, place, names)
+        _verdict_row(model_name(answer_label(decoded, case)), verdict, place, names)
         for decoded in case.answers
         for verdict in _verdicts_of(decoded, case)
     ]

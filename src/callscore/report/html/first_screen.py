@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from callscore.core.measure import FEW_CALLS
 from callscore.core.scorecard import Corrected, ModelScore, RankingLine, Scorecard
@@ -36,16 +36,33 @@ NO_INTERVAL = "no interval"
 RATINGS = ("Good", "Acceptable", "Warning", "Fail", "Blocker")
 
 
+LinkOfModel = Callable[[ModelScore, Html], Html]
+"""Makes the number of blockers of a model a link to them."""
+
+
+def _link_to_section(_: ModelScore, number: Html) -> Html:
+    return tag("a", number, href="#blockers")
+
+
+def _no_link(_: ModelScore, number: Html) -> Html:
+    return number
+
+
 def first_screen(
-    card: Scorecard, template: Sequence[TemplateRow], *, standalone: bool = False
+    card: Scorecard,
+    template: Sequence[TemplateRow],
+    *,
+    standalone: bool = False,
+    blockers: LinkOfModel = _link_to_section,
 ) -> Html:
-    """Return the first screen of the report; without links if it is `standalone`."""
+    """Return the first screen of report and app; without links if it is `standalone`."""
+    link = _no_link if standalone else blockers
     return tag(
         "section",
         _decision(card),
         tag(
             "div",
-            models_table(card, template, standalone=standalone),
+            models_table(card, template, link),
             _reading_note(card),
             class_="rows",
         ),
@@ -122,7 +139,9 @@ def _interval(interval: tuple[float, float] | None, unit: str = "fraction") -> s
     return NO_INTERVAL if interval is None else show_interval(interval, unit)
 
 
-def models_table(card: Scorecard, template: Sequence[TemplateRow], *, standalone: bool) -> Html:
+def models_table(
+    card: Scorecard, template: Sequence[TemplateRow], blockers: LinkOfModel = _no_link
+) -> Html:
     """Return one row per model: scores with intervals, ratings, blockers, cost and rank."""
     tasks = tasks_run(card)
     labels = {row.key: row.label.removesuffix(" Score") for row in template if row.kind == "task"}
@@ -140,7 +159,7 @@ def models_table(card: Scorecard, template: Sequence[TemplateRow], *, standalone
     rows = [
         row(
             join(model_name(model.model), " ", _mark(card, model.model)),
-            _model_cells(model, ranking[model.model], tasks, standalone=standalone),
+            _model_cells(model, ranking[model.model], tasks, blockers),
         )
         for model in ordered
     ]
@@ -162,14 +181,14 @@ def _order(model: ModelScore, entry: RankingLine) -> tuple[bool, float, str]:
 
 
 def _model_cells(
-    model: ModelScore, entry: RankingLine, tasks: Sequence[str], *, standalone: bool
+    model: ModelScore, entry: RankingLine, tasks: Sequence[str], blockers: LinkOfModel
 ) -> Iterator[Child]:
     yield _final(model)
     yield _rank(entry)
     cost = model.cost.per_1000_calls
     interval = show_score_interval(model.cost, "money")
     yield "unknown" if cost is None else _value(show_money(cost), interval)
-    yield _blockers(model, standalone=standalone)
+    yield _blockers(model, blockers)
     for task in tasks:
         yield _task(model, task)
     yield tag("td", _ratings(model), class_="wrap")
@@ -226,13 +245,13 @@ def _ratings(model: ModelScore) -> Html:
     )
 
 
-def _blockers(model: ModelScore, *, standalone: bool) -> Child:
+def _blockers(model: ModelScore, link: LinkOfModel) -> Child:
     undecided = count_undecided_gates(model)
     if model.blockers:
         calls = f"{model.blocked_calls} of {show_count(model.calls, 'call')}"
         number = chip(show_count(len(model.blockers), "blocker"), "blocked")
         return join(
-            number if standalone else tag("a", number, href="#blockers"),
+            link(model, number),
             " ",
             tag("small", calls) if model.blocked_calls else None,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from callscore.core.scorecard import MetricScore, ModelScore, Scorecard, SubScore
 from callscore.report.cells import (
@@ -28,23 +28,35 @@ MAX_REASON_LENGTH = 400
 STRONG = ("section", "task", "final_a", "final_b", "benchmarks")
 
 
-def scorecard_section(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
+LinkOfRow = Callable[[TemplateRow], Child]
+"""The label of a row, which may be a link to the calls behind it."""
+
+
+def _plain_label(row: TemplateRow) -> Child:
+    return row.label
+
+
+def scorecard_section(
+    card: Scorecard, template: Sequence[TemplateRow], label: LinkOfRow = _plain_label
+) -> Html:
     """Return the section with the filled-in template."""
     note = "[!] marks a blocker: a breach disqualifies the model for that task."
-    return section("scorecard", "Scorecard", scorecard_table(card, template), note=note)
+    return section("scorecard", "Scorecard", scorecard_table(card, template, label), note=note)
 
 
-def scorecard_table(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
+def scorecard_table(
+    card: Scorecard, template: Sequence[TemplateRow], label: LinkOfRow = _plain_label
+) -> Html:
     """Return every row of the template, one column per model."""
     headings = ["Metric", *(model_name(model.model) for model in card.models), "Threshold"]
     filled = scorecard_rows(card, template, rows="details")
-    return table(headings, (_row(line, card) for line in filled), "Scorecard", "scorecard")
+    return table(headings, (_row(line, card, label) for line in filled), "Scorecard", "scorecard")
 
 
-def _row(line: ScorecardRow, card: Scorecard) -> Html:
+def _row(line: ScorecardRow, card: Scorecard, label_of: LinkOfRow) -> Html:
     template = line.template
     mark = tag("abbr", "[!]", title="blocker") if template.is_blocker else None
-    label = join(mark, " " if mark else None, template.label)
+    label = join(mark, " " if mark else None, label_of(template))
     cells: list[Child] = []
     for model, cell in zip(card.models, line.cells, strict=True):
         metric = _metric(model, template)

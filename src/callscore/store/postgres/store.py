@@ -255,6 +255,15 @@ class PostgresStore:
             raise UsageError(f"{self.url}: has no run {run_id}")
         return self._record(rows[0])
 
+    def progress(self) -> Mapping[int, str]:
+        """By run, newest first, a text that changes with its progress; cheap."""
+        rows = self._rows(
+            "SELECT id, status, started_at, finished_at, total, CASE status WHEN 'running' THEN"
+            " (SELECT count(*) FROM items WHERE run_id = runs.id) END"
+            " FROM runs ORDER BY id DESC"
+        )
+        return {int(row[0]): "/".join(map(str, row[1:])) for row in rows}
+
     def find_unfinished(self, header: RunHeader) -> RunRecord | None:
         """The unfinished run of this name that is most similar to this one."""
         rows = self._rows(

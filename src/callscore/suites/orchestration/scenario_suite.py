@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import DataError
 from callscore.core.scenarios import (
@@ -28,6 +30,8 @@ from callscore.suites.orchestration.scenario.data import (
     select_protocol,
 )
 from callscore.suites.orchestration.spec import spec
+
+_SCHEMA = Path(__file__).with_name("scenario") / "scenario.schema.json"
 
 
 class OrchestrationScenarios:
@@ -76,6 +80,11 @@ class OrchestrationScenarios:
     ) -> ScenarioCheck:
         """Read every scenario like a run, without stopping at the first problem."""
         return check_scenarios(folders, cards, files)
+
+    def scenario_schema(self) -> Json:
+        """The JSON schema of scenario files."""
+        schema: Json = msgspec.json.decode(_SCHEMA.read_bytes())
+        return schema
 
     def read_result(self, document: Json) -> tuple[str, ScenarioScore]:
         """The model of a result file (document 001), and its scenarios; raises DataError."""

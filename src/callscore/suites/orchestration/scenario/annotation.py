@@ -18,9 +18,12 @@ from callscore.suites.orchestration.scenario.model import (
 )
 from callscore.suites.orchestration.yaml_text import YamlFault, read_strict
 
+PLAN_START = re.compile(r"\s*(?:interrupt(?:ed)?_)?workflow_")
+"""How the text of a plan begins."""
 _CALL_KEY = re.compile(
     r"^(?:- )?(?:tool|tool_call|tool_call_result|arguments|parameters)[ \t]*:", re.MULTILINE
 )
+_MESSAGE_LINE = "\nmessage:"
 _RESULT_LINE = "\ntool_call_result:"
 _TOOL_LINE = re.compile(r"^[ -]*(?:tool|name)[ \t]*:[ \t]*[\"']?([\w.-]+)", re.MULTILINE)
 _STATUS_LINE = re.compile(r"^[^\S\n]*status:\s*\"?(\w+)", re.MULTILINE)
@@ -73,6 +76,18 @@ def rejection_type(content: str) -> RejectionType:
         if word in content:
             return word
     return GENERAL
+
+
+def rejection_message(content: str) -> str:
+    """What the agent says to the user when it rejects; empty if the annotation does not say it."""
+    if not content.startswith("status:") or _MESSAGE_LINE not in content:
+        return ""
+    try:
+        value = read_strict(content)
+    except YamlFault:
+        return ""
+    message = value.get("message") if isinstance(value, Mapping) else None
+    return message if isinstance(message, str) else ""
 
 
 def _read_tool_name(content: str, why: str) -> StepAnnotation:

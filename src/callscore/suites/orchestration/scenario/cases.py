@@ -11,7 +11,8 @@ import msgspec
 
 from callscore.core.case import Case, Message, Prompt, Turn
 from callscore.core.task import SCENARIO
-from callscore.suites.orchestration.scenario.cards import Cards
+from callscore.suites.orchestration.scenario.annotation import rejection_message
+from callscore.suites.orchestration.scenario.cards import Card, Cards
 from callscore.suites.orchestration.scenario.gold import gold_reply
 from callscore.suites.orchestration.scenario.model import (
     AgentStep,
@@ -129,9 +130,8 @@ class StepCaseBuilder:
         step: AgentStep,
     ) -> StepCase:
         """A case of a sub-agent with its tools; the system message says what it is to do now."""
-        card = self._cards.by_id.get(agent)
-        name = f"{card.name} ({agent})" if card is not None and card.name else agent
-        system = self._protocol.sub_agent_system(self._known, name, query.text if query else "")
+        task = query.text if query else ""
+        system = self._protocol.sub_agent_system(self._known, self._card(agent), self._cards, task)
         return self._agent_case(agent, step_id, system, agent_messages(before, query), step)
 
     def public_agent(
@@ -142,7 +142,7 @@ class StepCaseBuilder:
         step: PlanStep | AgentStep | None,
     ) -> StepCase:
         """A case of a sub-agent as the public runner asks it: one system message for all."""
-        system = self._protocol.sub_agent_system(self._known)
+        system = self._protocol.sub_agent_system(self._known, self._card(agent), self._cards)
         return self._agent_case(agent, step_id, system, history, step)
 
     def _agent_case(
@@ -153,11 +153,12 @@ class StepCaseBuilder:
         history: Iterable[Message],
         step: PlanStep | AgentStep | None,
     ) -> StepCase:
-        card = self._cards.by_id.get(agent)
-        prompt = Prompt(
-            (Message("system", system), *history), tools=card.tools if card is not None else ()
-        )
+        prompt = Prompt((Message("system", system), *history), tools=self._card(agent).tools)
         return StepCase(self._id(step_id), step_id, agent, prompt, step)
+
+    def _card(self, agent: str) -> Card:
+        """The card of the agent; one without tools if there is none."""
+        return self._cards.by_id.get(agent) or Card(agent)
 
     def _id(self, step_id: int) -> str:
         return case_id(self._scenario.lang, self._scenario.id, step_id)
@@ -211,7 +212,9 @@ def case_for_judge(scenario: Scenario, step: AgentStep) -> Case:
 
 
 def conversation(steps: Sequence[RawStep]) -> Iterator[HistoryMessage]:
-    """The history: messages of user and planner, plans included; of sub-agents the tool results."""
+    """The history: messages of user and planner, plans included; of sub-agents the tool results,
+    and what they say to the user when they reject.
+    """
     for step in steps:
         if step.agent == "user":
             yield HistoryMessage(step.step_id, Message("user", step.content))
@@ -219,8 +222,8 @@ def conversation(steps: Sequence[RawStep]) -> Iterator[HistoryMessage]:
             yield HistoryMessage(step.step_id, Message("assistant", step.content))
         elif step.by_sub_agent:
             result = tool_result(step.content)
-            if result is not None:
-                text = json.dumps(result, ensure_ascii=False)
+            text = json.dumps(result, ensure_ascii=False) if result is not None else ""
+            if text := text or rejection_message(step.content):
                 yield HistoryMessage(step.step_id, Message("assistant", text))
 
 

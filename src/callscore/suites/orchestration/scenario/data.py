@@ -24,8 +24,11 @@ from callscore.suites.orchestration.scenario.cases import StepCase, step_case, s
 from callscore.suites.orchestration.scenario.model import AgentStep, Scenario
 from callscore.suites.orchestration.scenario.parse import ScenarioKey, read_scenario
 from callscore.suites.orchestration.scenario.protocol import (
+    PLANNER,
+    SUB_AGENT,
     PromptProtocol,
     bundled_protocol,
+    with_own_prompts,
     with_public_prompts,
 )
 from callscore.suites.orchestration.scenario_hash import canonical_hash, scenarios_hash
@@ -62,11 +65,37 @@ def read_cards(folder: Path, files: ScenarioFiles) -> tuple[Cards, str]:
 def select_protocol(settings: ScenarioSettings, files: ScenarioFiles) -> PromptProtocol:
     """The protocol of the settings; raises DataError if the user's prompts cannot be used."""
     if settings.prompts is None:
-        return bundled_protocol(settings.protocol)
-    try:
-        return with_public_prompts(files.read_text(settings.prompts))
-    except DataError as error:
-        raise error.with_place(str(settings.prompts)) from None
+        protocol = bundled_protocol(settings.protocol)
+    else:
+        try:
+            protocol = with_public_prompts(files.read_text(settings.prompts))
+        except DataError as error:
+            raise error.with_place(str(settings.prompts)) from None
+    if not settings.own_prompts:
+        return protocol
+    texts = {name: files.read_text(path).strip() for name, path in settings.own_prompts.items()}
+    return with_own_prompts(protocol, texts)
+
+
+def _check_own_prompts(protocol: PromptProtocol, cards: Cards) -> None:
+    """Raise if a prompt is that of an agent without a card."""
+    known = (PLANNER, SUB_AGENT, *cards.by_id)
+    for name in protocol.own:
+        if name not in known:
+            raise DataError(f"expected one of {', '.join(known)}", field=f"prompts.{name}")
+
+
+def _scenario_paths(folder: Path, files: ScenarioFiles) -> Sequence[Path]:
+    """The scenario files of a folder; raises DataError if two have one name, which is their id."""
+    seen: dict[str, Path] = {}
+    for path in files.scenario_files(folder):
+        if path.stem in seen:
+            raise DataError(
+                f"has the same name as {seen[path.stem]}; expected one file per scenario",
+                place=str(path),
+            )
+        seen[path.stem] = path
+    return list(seen.values())
 
 
 class ScenarioSet:
@@ -83,8 +112,9 @@ class ScenarioSet:
         self.folder = data.scenarios
         self.cards, self._cards_hash = read_cards(data.cards, files)
         self.lang = language_of(data.scenarios)
+        _check_own_prompts(self.protocol, self.cards)
         self._files = files
-        self._paths = files.scenario_files(data.scenarios)[:limit]
+        self._paths = _scenario_paths(data.scenarios, files)[:limit]
         self.digest = ""
         """The hash of cards and scenarios, set by `survey`; equal for recorded outputs  C-134"""
 
@@ -143,10 +173,9 @@ def check_scenarios(
     scenarios: list[Scenario] = []
     problems: list[DataError] = []
     for index, folder in enumerate(folders):
-        own = cards[index % len(cards)] if cards else folder / "multiagent_cards"
-        known = read_cards(own, files)[0]
+        known = read_cards(cards[index % len(cards)] if cards else folder, files)[0]
         lang = language_of(folder)
-        for path in sort_paths(files.scenario_files(folder)):
+        for path in sort_paths(_scenario_paths(folder, files)):
             try:
                 text = files.read_text(path)
                 scenarios.append(read_scenario(text, ScenarioKey(lang, path.stem), known))

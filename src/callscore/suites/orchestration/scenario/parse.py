@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
-
-import msgspec
 
 from callscore.core.case import Malformed
 from callscore.core.errors import DataError
 from callscore.core.scenarios import DataFinding
 from callscore.suites.orchestration.plan.graphs import dangling_dependencies
 from callscore.suites.orchestration.plan.parse import read_plan
-from callscore.suites.orchestration.scenario.annotation import Note, read_annotation
+from callscore.suites.orchestration.scenario.annotation import PLAN_START, Note, read_annotation
 from callscore.suites.orchestration.scenario.cards import Cards
+from callscore.suites.orchestration.scenario.file_steps import read_steps
 from callscore.suites.orchestration.scenario.model import (
     AgentStep,
     CallsDue,
@@ -24,24 +22,6 @@ from callscore.suites.orchestration.scenario.model import (
     case_id,
 )
 from callscore.suites.orchestration.yaml_text import YamlFault, read_strict
-
-_PLAN_START = re.compile(r"\s*(?:interrupt(?:ed)?_)?workflow_")
-
-
-class _StepData(msgspec.Struct):
-    content: str
-
-
-class _ScenarioStep(msgspec.Struct):
-    step_id: int
-    agent: str
-    data: _StepData
-    workflow_id: str | None = None
-    agent_type: str | None = None
-
-
-class _ScenarioFile(msgspec.Struct):
-    steps: list[_ScenarioStep]
 
 
 class ScenarioKey(NamedTuple):
@@ -55,17 +35,9 @@ def read_scenario(text: str, key: ScenarioKey, cards: Cards) -> Scenario:
     """Parse one scenario file; raises DataError if it is not a scenario."""
     try:
         value = read_strict(text)
-        file = msgspec.convert(value, _ScenarioFile)
-    except (YamlFault, msgspec.ValidationError) as error:
-        raise DataError(f"{error}; expected a scenario with steps") from None
-    return interpret_steps([_raw_step(step) for step in file.steps], key, cards)
-
-
-def _raw_step(step: _ScenarioStep) -> RawStep:
-    agent = "system" if step.workflow_id == "system" else step.agent
-    if step.agent_type in ("main", "user") and agent != "system":
-        agent = step.agent_type
-    return RawStep(step.step_id, agent, step.data.content, step.workflow_id or "")
+    except YamlFault as error:
+        raise DataError(f"{error}; expected a scenario with steps, as YAML or JSON") from None
+    return interpret_steps(read_steps(value, cards), key, cards)
 
 
 def interpret_steps(steps: Sequence[RawStep], key: ScenarioKey, cards: Cards) -> Scenario:
@@ -77,7 +49,7 @@ def interpret_steps(steps: Sequence[RawStep], key: ScenarioKey, cards: Cards) ->
         if step.by_sub_agent:
             found, notes = _agent_step(step, cards)
             agent_steps += found
-        elif step.agent == "main" and _PLAN_START.match(step.content):
+        elif step.agent == "main" and PLAN_START.match(step.content):
             gold, notes = _plan_step(step)
             plans += gold
         else:

@@ -18,6 +18,10 @@ from callscore.suites.orchestration.yaml_text import PUBLIC_ERRORS, read_public
 
 TASK_IS_LAST_MESSAGE = "What the last message asks for."
 """The task of a sub-agent for which no plan has one."""
+PLANNER, SUB_AGENT = "planner", "sub_agent"
+"""Own prompts have these names, or the id of an agent."""
+VARIABLES = ("system_info", "agent_cards", "agent", "task")
+"""What own prompts may have in double braces."""
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}|%%(\w+)%%")
 
 
@@ -29,6 +33,8 @@ class PromptProtocol(msgspec.Struct, frozen=True):
     sub_agent: str
     prompts_digest: str = ""
     """A hash of the prompts; empty for the bundled ones of the public protocol."""
+    own: Mapping[str, str] = {}
+    """Own prompts of the user: of the planner, of every sub-agent, or of one by its id."""
 
     @property
     def is_public(self) -> bool:
@@ -48,19 +54,25 @@ class PromptProtocol(msgspec.Struct, frozen=True):
             "workflows": "NONE",
             "agent_cards": "\n".join(described) if self.is_public else "\n\n".join(described),
         }
-        return _fill(self.planner, values)
+        return _fill(self.own.get(PLANNER, self.planner), values)
 
-    def sub_agent_system(self, system_info: str, agent: str = "", task: str = "") -> str:
+    def sub_agent_system(self, system_info: str, card: Card, cards: Cards, task: str = "") -> str:
         """A sub-agent's system prompt, preceded by the system information.
 
         The prompt of Callscore names the agent and its task. A small model repeats the plan that it
         sees in the history unless the prompt says what to do now.
         """
-        heading = "SYSTEM_INFO:" if self.is_public else "What is known:"
-        prompt = self.sub_agent
-        if not self.is_public:
-            prompt = _fill(prompt, {"agent": agent, "task": task or TASK_IS_LAST_MESSAGE})
-        return f"{heading}\n{system_info}\n\n{prompt}" if system_info else prompt
+        agent = f"{card.name} ({card.agent_id})" if card.name else card.agent_id
+        own = self.own.get(card.agent_id, self.own.get(SUB_AGENT))
+        if own is not None:
+            described = "\n\n".join(_describe(each, False) for each in cards.by_id.values())
+            values = {"agent": agent, "task": task, "agent_cards": described}
+            prompt = _fill(own, {**values, "system_info": system_info})
+            return prompt if _names(own, "system_info") else _with_known(system_info, prompt)
+        if self.is_public:
+            return _with_known(system_info, self.sub_agent, "SYSTEM_INFO:")
+        values = {"agent": agent, "task": task or TASK_IS_LAST_MESSAGE}
+        return _with_known(system_info, _fill(self.sub_agent, values))
 
 
 @cache
@@ -84,6 +96,29 @@ def with_public_prompts(text: str) -> PromptProtocol:
     return PromptProtocol(
         "public", _prompt(config, "general"), _prompt(config, "select_tools"), _digest(text)
     )
+
+
+def with_own_prompts(protocol: PromptProtocol, texts: Mapping[str, str]) -> PromptProtocol:
+    """The protocol with the user's prompts, by name; raises DataError for an unknown variable."""
+    for name, text in texts.items():
+        for match in _PLACEHOLDER.finditer(text):
+            variable = match.group(1) or match.group(2)
+            if variable not in VARIABLES:
+                raise DataError(
+                    f"unknown variable {variable!r}; expected one of {', '.join(VARIABLES)}",
+                    field=f"prompts.{name}",
+                )
+    content = "\n".join(f"{name}: {text}" for name, text in sorted(texts.items()))
+    digest = _digest(f"{protocol.prompts_digest}\n{content}")
+    return msgspec.structs.replace(protocol, own=dict(texts), prompts_digest=digest)
+
+
+def _with_known(system_info: str, prompt: str, heading: str = "What is known:") -> str:
+    return f"{heading}\n{system_info}\n\n{prompt}" if system_info else prompt
+
+
+def _names(template: str, variable: str) -> bool:
+    return any(variable in match.groups() for match in _PLACEHOLDER.finditer(template))
 
 
 def _digest(prompts: str) -> str:

@@ -1,0 +1,65 @@
+"""Builds the index of a stored run, in this process or in one of its own."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import msgspec
+
+from callscore.core.errors import CallscoreError
+from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
+from callscore.evaluate.scoring_pass import ScoringResult
+from callscore.export.sources import rescore_run, source_of_run
+from callscore.export.step_cases import StepCases
+from callscore.results.writer import IndexWriter, verdicts_on_steps
+from callscore.runner.prepare import RunOptions
+from callscore.store.address import StoreAddress
+from callscore.store.results_index import ResultsIndex
+
+
+def build_index(
+    index: ResultsIndex,
+    fingerprint: str,
+    run_id: int,
+    store: StoreAddress,
+    eval_file: Path | None = None,
+    workers: Workers = ONE_PROCESS,
+) -> None:
+    """Score a stored run from its stored replies, and write what is found to the index."""
+    scored: list[ScoringResult] = []
+    with IndexWriter(index, run_id, fingerprint) as writer, StepCases() as steps:
+        options = RunOptions(
+            on_case=writer.add,
+            on_step=steps.add,
+            on_scoring_result=scored.append,
+            workers=workers,
+        )
+        rescored = rescore_run(run_id, store, eval_file, options)
+        writer.add_steps(steps, verdicts_on_steps(scored))
+        source = source_of_run(rescored.prepared, rescored.result, (), ())
+        writer.finish(msgspec.structs.replace(source, absent=rescored.caveats))
+
+
+def build_command(store: Path, run_id: int) -> list[str]:
+    """The command that builds the index of a run in a process of its own."""
+    return [sys.executable, "-m", __name__, str(store), str(run_id)]
+
+
+def main(store: str, run_id: str) -> int:
+    """Build the index of a run; prints why that is not possible."""
+    from contextlib import closing
+
+    from callscore.results.stored import StoredResults
+
+    try:
+        with closing(StoredResults(Path(store))) as results:
+            results.build(int(run_id))
+    except CallscoreError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,587 @@
+"""The results of the runs of a store, read from its index, which is built where it is missing."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock, Thread
+
+import msgspec
+
+from callscore.config.config import EvalConfig
+from callscore.core.case import Case, Reply
+from callscore.core.errors import CallscoreError, UsageError
+from callscore.core.judging import Verdict
+from callscore.core.spec import rate
+from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
+from callscore.evaluate.case_steps import reply_text
+from callscore.export.sources import TaskPromptBuilder
+from callscore.report.details.decoded_case import decode_case
+from callscore.report.details.form_agreement import (
+    CallDecisionConfusion,
+    FormTotals,
+    QuestionCounter,
+    SentimentConfusion,
+)
+from callscore.report.details.slices import Slices
+from callscore.report.source import Answer, CaseView, ReportSource
+from callscore.results.build import build_command, build_index
+from callscore.results.fingerprint import fingerprint, progress_in
+from callscore.results.port import (
+    PAGE_ROWS,
+    QUEUES,
+    SEARCHES,
+    SHOWS,
+    SORTS,
+    IndexedCaseView,
+    MatrixCell,
+    MatrixPage,
+    MatrixQuery,
+    MatrixRow,
+    Neighbours,
+    QueryError,
+    Remeasured,
+    ReportCounts,
+    RunLine,
+    ScoredRun,
+    State,
+    VerdictFilter,
+    VerdictItem,
+    VerdictPage,
+)
+from callscore.results.rows import SCORE, decode_view
+from callscore.results.writer import Head, decode_card, decode_head
+from callscore.runner.stored_runs import config_of_run
+from callscore.store.address import StoreAddress, open_store
+from callscore.store.files import lines_of
+from callscore.store.input_records import read_case, read_case_head
+from callscore.store.protocol import Store
+from callscore.store.results_filter import MARKS, CaseFilter
+from callscore.store.results_index import (
+    CellRow,
+    FoundCase,
+    Scoring,
+    VerdictsWanted,
+    open_index,
+)
+from callscore.store.run_records import RunRecord
+from callscore.suites.registry import Catalog, template_of
+
+READ_TOGETHER = 64
+"""Cases that are read from the index at once."""
+MAX_NAMED = 20
+"""Allowed values that a message names."""
+
+_encode_record = msgspec.json.Encoder().encode
+_decode_record = msgspec.json.Decoder(RunRecord).decode
+
+
+class StoredResults:
+    """The results of one store; may be used by several threads."""
+
+    def __init__(self, store: StoreAddress, eval_file: Path | None = None) -> None:
+        """`eval_file`: of its runs, if the store does not name it or the file was moved."""
+        self._address = store
+        self._eval_file = eval_file
+        self._lock = RLock()
+        self._store: Store = open_store(store, only_reading=True)
+        self._index = open_index(store)
+        self._builds: dict[int, Thread] = {}
+        self._failed: dict[int, tuple[str, str]] = {}
+        """By run, the fingerprint that could not be scored, and why."""
+        self._counts: dict[int, ReportCounts] = {}
+        self._heads: dict[int, Head] = {}
+        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._closed = False
+
+    def close(self) -> None:
+        """End background work, and close the files."""
+        self._closed = True
+        for process in list(self._processes.values()):
+            process.terminate()
+        for thread in list(self._builds.values()):
+            thread.join()
+        with self._lock:
+            self._store.close()
+            self._index.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Store]:
+        with self._lock:
+            yield self._store
+
+    # Runs
+
+    def runs(self) -> Sequence[RunLine]:
+        """Every run, newest first."""
+        newest = self._index.all_newest()
+        return [
+            self._line(record, newest.get(record.id), progress)
+            for record, progress in self._records()
+        ]
+
+    def records(self) -> list[RunRecord]:
+        """Every run as the store has it, newest first; runs that have ended are counted once."""
+        return [record for record, _ in self._records()]
+
+    def _records(self) -> list[tuple[RunRecord, str]]:
+        kept = self._index.kept_records()
+        found: list[tuple[RunRecord, str]] = []
+        with self._reading() as store:
+            for run, progress in store.progress().items():
+                raw = kept.get((run, progress))
+                record = store.run(run) if raw is None else _decode_record(raw)
+                if raw is None and not progress.startswith("running/"):
+                    self._index.keep_record(run, progress, _encode_record(record))
+                found.append((record, progress))
+        return found
+
+    def run(self, run: int) -> RunLine:
+        """One run; raises UsageError if it does not exist."""
+        record, progress = self._record(run)
+        return self._line(record, self._index.newest(run), progress)
+
+    def _record(self, run: int) -> tuple[RunRecord, str]:
+        with self._reading() as store:
+            progress = store.progress().get(run, "")
+            kept = self._index.kept_records().get((run, progress))
+            return (store.run(run) if kept is None else _decode_record(kept)), progress
+
+    def _line(self, record: RunRecord, scoring: Scoring | None, progress: str) -> RunLine:
+        """Of lists: whether the files have changed is not looked up."""
+        state: State = "missing"
+        head: Head | None = None
+        if scoring is not None:
+            head = self._head(scoring)
+            state = "fresh" if progress_in(scoring.fingerprint) == progress else "stale"
+        if state != "fresh" and self._index.is_building(record.id):
+            state = "building"
+        header = record.header
+        return RunLine(
+            id=record.id,
+            name=header.name,
+            eval_file=header.eval_file,
+            status=record.status,
+            started_at=record.started_at,
+            finished_at=record.finished_at,
+            total=header.total,
+            answered=record.answered,
+            failed=record.failed,
+            cost_usd=record.cost_usd,
+            judge_usd=record.judge_usd,
+            uncertain_usd=record.uncertain_usd,
+            state=state,
+            leader=None if head is None else head.leader,
+            leader_final=None if head is None else head.leader_final,
+            is_race=record.race is not None,
+            unstored=header.unstored,
+        )
+
+    def version(self, run: int) -> str:
+        """Changes whenever anything that screens show of the run changes."""
+        with self._reading() as store:
+            progress = store.progress().get(run)
+        if progress is None:
+            raise UsageError(f"{self._address}: has no run {run}")
+        scoring = self._index.newest(run)
+        return f"{run}-{0 if scoring is None else scoring.id}-{progress}"
+
+    # Scoring
+
+    def _config(self, run: int) -> EvalConfig:
+        record, _ = self._record(run)
+        return config_of_run(record, self._address, self._eval_file)
+
+    def _fingerprint(self, run: int) -> str:
+        with self._reading() as store:
+            progress = store.progress().get(run)
+        if progress is None:
+            raise UsageError(f"{self._address}: has no run {run}")
+        return fingerprint(progress, self._config(run))
+
+    def is_fresh(self, run: int) -> bool:
+        """Whether the index of a run holds."""
+        scoring = self._index.newest(run)
+        return scoring is not None and scoring.fingerprint == self._fingerprint(run)
+
+    def build(self, run: int, workers: Workers = ONE_PROCESS) -> None:
+        """Build the index of a run now, and wait for it."""
+        found = self._fingerprint(run)
+        build_index(self._index, found, run, self._address, self._eval_file, workers)
+
+    def scored(self, run: int) -> ScoredRun:
+        """The scorecard; starts to build the index in the background if it is missing or stale."""
+        scoring = self._index.newest(run)
+        try:
+            found = self._fingerprint(run)
+        except CallscoreError as error:
+            if scoring is None:
+                raise
+            return ScoredRun("stale", self.source(run), self.version(run), str(error))
+        if scoring is not None and scoring.fingerprint == found:
+            return ScoredRun("fresh", self.source(run), self.version(run))
+        why = self._build_in_background(run, found)
+        state: State = "missing" if scoring is None else "stale"
+        if not why:
+            state = "building" if scoring is None else state
+            why = "" if scoring is None else "the run, its data or its settings have changed"
+        source = None if scoring is None else self.source(run)
+        return ScoredRun(state, source, self.version(run), why)
+
+    def _build_in_background(self, run: int, found: str) -> str:
+        """Start to build the index, unless that is being done; returns why it cannot be built."""
+        with self._lock:
+            failed, why = self._failed.get(run, ("", ""))
+            if failed == found:
+                return why
+            thread = self._builds.get(run)
+            is_done = thread is None or not thread.is_alive()
+            if is_done and not self._index.is_building(run) and not self._closed:
+                thread = self._builds[run] = Thread(target=self._build, args=(run, found))
+                thread.start()
+        return ""
+
+    def finish_build(self, run: int) -> None:
+        """Wait until the index of a run is no longer being built in the background."""
+        thread = self._builds.get(run)
+        if thread is not None:
+            thread.join()
+
+    def _build(self, run: int, found: str) -> None:
+        try:
+            if isinstance(self._address, Path) and self._index.path.exists():
+                self._build_in_process(run, self._address)
+            else:
+                self.build(run)
+        except CallscoreError as error:
+            self._failed[run] = (found, str(error))
+
+    def _build_in_process(self, run: int, store: Path) -> None:
+        """Build it in another process, so that scoring does not delay who reads."""
+        command = build_command(store.absolute(), run)
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        self._processes[run] = process
+        _, errors = process.communicate()
+        del self._processes[run]
+        if process.returncode > 0:
+            raise UsageError(errors.decode("utf-8", "replace").strip() or "cannot be scored")
+
+    def _scoring(self, run: int) -> Scoring:
+        """The scoring that screens show; builds it if there is none."""
+        found = self._index.newest(run)
+        if found is None:
+            self.build(run)
+            found = self._index.newest(run)
+        assert found is not None  # it was just written
+        return found
+
+    def _head(self, scoring: Scoring) -> Head:
+        found = self._heads.get(scoring.id)
+        if found is None:
+            found = self._heads[scoring.id] = decode_head(scoring.head)
+        return found
+
+    def source(self, run: int) -> ReportSource:
+        """What reports read of a run, as it is in the index."""
+        scoring = self._scoring(run)
+        kept = decode_card(self._index.card(scoring.id))
+        config = self._config(run)
+        return ReportSource(
+            kept.card,
+            template_of(kept.card),
+            kept.title,
+            IndexedCases(self, scoring, self._head(scoring).cases),
+            kept.absent,
+            kept.provenance,
+            TaskPromptBuilder(config.scoring),
+        )
+
+    # Cases
+
+    def matrix(self, run: int, query: MatrixQuery) -> MatrixPage:
+        """A page of cases; raises QueryError that names the allowed values."""
+        scoring = self._scoring(run)
+        head = self._head(scoring)
+        chosen = _filter(query, head)
+        after = _key(query.after) if query.after else None
+        found = self._index.select(scoring.id, chosen, after, PAGE_ROWS + 1)
+        page = found[:PAGE_ROWS]
+        cells = self._cells(scoring, page, chosen, head)
+        rows = [_matrix_row(one, cells[one.place]) for one in page]
+        return MatrixPage(
+            rows,
+            self._total(scoring, chosen, head),
+            list(query.model) or head.models,
+            rows[-1].key if len(found) > len(page) else "",
+            head.tasks,
+            head.langs,
+            head.tags,
+            head.metrics,
+        )
+
+    def _total(self, scoring: Scoring, chosen: CaseFilter, head: Head) -> int:
+        return head.cases if chosen.is_everything else self._index.count(scoring.id, chosen)
+
+    def _cells(
+        self, scoring: Scoring, page: Sequence[FoundCase], chosen: CaseFilter, head: Head
+    ) -> Mapping[int, Sequence[MatrixCell]]:
+        order = list(chosen.models) or list(head.models)
+        found: dict[int, dict[str, MatrixCell]] = {one.place: {} for one in page}
+        rating = _Ratings(chosen.metric)
+        for place, cell in self._index.cells(scoring.id, [one.place for one in page]):
+            if cell.model in order:
+                found[place][cell.model] = _matrix_cell(cell, chosen.metric, rating)
+        return {
+            place: [cells[model] for model in order if model in cells]
+            for place, cells in found.items()
+        }
+
+    def neighbours(self, run: int, query: MatrixQuery, place: int) -> Neighbours:
+        """The cases before and after one."""
+        scoring = self._scoring(run)
+        head = self._head(scoring)
+        chosen = _filter(query, head)
+        total = self._total(scoring, chosen, head)
+        value = self._index.value_of(scoring.id, chosen, place)
+        if value is None:
+            return Neighbours(None, None, None, total)
+        key = (value, place)
+        before = self._index.before(scoring.id, chosen, key)
+        after = self._index.select(scoring.id, chosen, key, 1)
+        in_place = chosen.is_everything and chosen.sort == "place"
+        return Neighbours(
+            None if before is None else before.place,
+            after[0].place if after else None,
+            place if in_place else self._index.count(scoring.id, chosen, key),
+            total,
+        )
+
+    def case(self, run: int, place: int) -> IndexedCaseView:
+        """One case with its answers; raises QueryError if there is none at this place."""
+        scoring = self._scoring(run)
+        raw = self._index.view(scoring.id, place)
+        if raw is None:
+            raise QueryError(f"case {place}: expected 1 to {self._head(scoring).cases}")
+        view = self.with_replies(scoring.run, decode_view(raw))
+        return IndexedCaseView(place, view, self._has_changed(run, scoring, view.case))
+
+    def with_replies(self, run: int, view: CaseView) -> CaseView:
+        """The case with the replies of the store, where the index does not have them."""
+        if not any(map(_lacks_reply, view.answers)):
+            return view
+        with self._reading() as store:
+            replies = store.replies_to(run, view.case.id)
+        answers = [
+            _with_reply(answer, replies.get(answer.model, {}).get(answer.run))
+            if _lacks_reply(answer)
+            else answer
+            for answer in view.answers
+        ]
+        return msgspec.structs.replace(view, answers=answers)
+
+    def views(self, scoring: Scoring) -> Iterator[CaseView]:
+        """Every case of a scoring, in the order of places."""
+        after = 0
+        while found := self._index.views(scoring.id, after, READ_TOGETHER):
+            after = found[-1][0]
+            for _, raw in found:
+                yield self.with_replies(scoring.run, decode_view(raw))
+
+    def _has_changed(self, run: int, scoring: Scoring, case: Case) -> bool:
+        """Whether a case file has another case by this id now, or none."""
+        try:
+            if scoring.fingerprint == self._fingerprint(run):
+                return False
+            config = self._config(run)
+            lines = (line for line in lines_of(config.scoring.case_sources))
+            now = next((read_case(o)[0] for o in lines if read_case_head(o).id == case.id), None)
+        except CallscoreError:
+            return True
+        return now != case and not (now is None and config.scenarios)
+
+    def place_of(self, run: int, case_id: str) -> int | None:
+        """The place of a case by its id; None if the run does not have it."""
+        return self._index.place_of(self._scoring(run).id, case_id)
+
+    def counts(self, run: int) -> ReportCounts:
+        """What sections of a report count over all cases; kept until the run changes."""
+        scoring = self._scoring(run)
+        found = self._counts.get(scoring.id)
+        if found is None:
+            kept = decode_card(self._index.card(scoring.id))
+            found = count_cases(self.views(scoring), kept.provenance.settings)
+            self._counts[scoring.id] = found
+        return found
+
+    # Verdicts
+
+    def verdict_items(self, run: int, filter: VerdictFilter) -> VerdictPage:
+        """The verdicts of a queue."""
+        scoring = self._scoring(run)
+        head = self._head(scoring)
+        _check("queue", filter.queue, QUEUES)
+        if filter.model:
+            _check("model", filter.model, head.models)
+        wanted = VerdictsWanted(filter.queue, filter.metric, filter.model, filter.by)
+        most = filter.limit + 1
+        found, total = self._index.verdicts(scoring.id, wanted, filter.after, most)
+        page = found[: filter.limit]
+        items = [VerdictItem(*row[:8], *row[8:12]) for _, row in page]
+        return VerdictPage(items, total, page[-1][0] if len(found) > len(page) else 0)
+
+    def remeasure(
+        self, run: int, place: int, model: str, rep: int, verdicts: Sequence[Verdict]
+    ) -> Remeasured:
+        """Measure one reply again with the verdicts of people on it, and add everything up."""
+        raise NotImplementedError
+
+
+class IndexedCases:
+    """The cases of a scoring; they can be iterated any number of times."""
+
+    def __init__(self, results: StoredResults, scoring: Scoring, number: int) -> None:
+        self._results, self._scoring, self._number = results, scoring, number
+
+    def __len__(self) -> int:
+        return self._number
+
+    def __iter__(self) -> Iterator[CaseView]:
+        return self._results.views(self._scoring)
+
+
+def count_cases(views: Iterator[CaseView], settings: Mapping[str, object]) -> ReportCounts:
+    """What sections of a report count over some cases."""
+    statuses: dict[str, dict[str, int]] = {}
+    verdicts: dict[str, int] = {}
+    labels: dict[str, int] = {}
+    total = 0
+    questions, forms, slices = QuestionCounter(settings), FormTotals(), Slices()
+    sentiments, decisions = SentimentConfusion(), CallDecisionConfusion()
+    for view in views:
+        total += 1
+        case = decode_case(view)
+        questions.add(case)
+        forms.add(case)
+        sentiments.add_case(case)
+        decisions.add_case(case)
+        slices.add(case)
+        for answer in view.answers:
+            of_model = statuses.setdefault(answer.model, {})
+            of_model[answer.result.status] = of_model.get(answer.result.status, 0) + 1
+            for one in answer.verdicts:
+                verdicts[one.by] = verdicts.get(one.by, 0) + 1
+            for one in answer.labels:
+                labels[one.by] = labels.get(one.by, 0) + 1
+    return ReportCounts(
+        questions, forms, sentiments, decisions, slices, statuses, verdicts, labels, total
+    )
+
+
+def _lacks_reply(answer: Answer) -> bool:
+    return answer.text is None and answer.result.status not in ("error", "not_run")
+
+
+def _with_reply(answer: Answer, reply: object) -> Answer:
+    if not isinstance(reply, Reply):
+        return answer
+    return msgspec.structs.replace(answer, text=reply_text(reply), tool_calls=reply.tool_calls)
+
+
+class _Ratings:
+    """Rates values of one metric; a score has no rating."""
+
+    def __init__(self, metric: str) -> None:
+        task = metric.partition(".")[0]
+        spec = None if metric == SCORE else Catalog().spec_with([task]).metrics.get(metric)
+        self._spec = spec
+
+    def of(self, value: float | None) -> str | None:
+        """The rating of a value; None if there is none."""
+        if self._spec is None or value is None:
+            return None
+        found = rate(value, self._spec.bands, self._spec.otherwise)
+        return None if found is None else str(found)
+
+
+def _matrix_cell(cell: CellRow, metric: str, ratings: _Ratings) -> MatrixCell:
+    value = cell.score
+    if metric != SCORE:
+        value = msgspec.json.decode(cell.measured).get(metric)
+    return MatrixCell(
+        cell.model,
+        cell.status,
+        cell.score,
+        cell.reps,
+        cell.same,
+        msgspec.json.decode(cell.reasons),
+        msgspec.json.decode(cell.flags),
+        ratings.of(value),
+        value,
+        cell.cost_usd,
+    )
+
+
+def _matrix_row(found: FoundCase, cells: Sequence[MatrixCell]) -> MatrixRow:
+    return MatrixRow(
+        found.place,
+        found.case_id,
+        found.call_id,
+        found.task,
+        found.lang,
+        msgspec.json.decode(found.tags),
+        found.turns,
+        found.gold,
+        [mark for mark, bit in MARKS.items() if found.marks & bit],
+        cells,
+        f"{found.value!r}~{found.place}",
+    )
+
+
+def _key(after: str) -> tuple[float, int]:
+    value, _, place = after.rpartition("~")
+    try:
+        return float(value), int(place)
+    except ValueError:
+        raise QueryError(f"after={after!r}: expected VALUE~PLACE, as a page names it") from None
+
+
+def _filter(query: MatrixQuery, head: Head) -> CaseFilter:
+    """The query as a filter of the index; raises QueryError."""
+    _check("show", query.show, SHOWS)
+    _check("sort", query.sort, SORTS)
+    _check("in", query.search, SEARCHES)
+    for model in query.model:
+        _check("model", model, head.models)
+    for name, value, allowed in (
+        ("task", query.task, head.tasks),
+        ("lang", query.lang, head.langs),
+        ("tag", query.tag, head.tags),
+        ("metric", query.metric, head.metrics),
+    ):
+        if value:
+            _check(name, value, allowed)
+    return CaseFilter(
+        query.show,
+        query.task,
+        query.lang,
+        query.tag,
+        query.q,
+        query.search,
+        tuple(query.model),
+        query.metric or SCORE,
+        query.min,
+        query.max,
+        query.delta,
+        query.reason,
+        query.sort,
+    )
+
+
+def _check(name: str, value: str, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        more = ", …" if len(allowed) > MAX_NAMED else ""
+        raise QueryError(
+            f"{name}={value!r}: expected one of {', '.join(allowed[:MAX_NAMED])}{more}"
+        )

@@ -1,0 +1,84 @@
+"""Home: the runs of the store, newest first; those that run, with their progress."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from callscore.report.html.parts import chip, model_name, row, table
+from callscore.report.markup import Child, Html, join, tag
+from callscore.report.numbers import show, show_count, show_money
+from callscore.report.safe_text import plain
+from callscore.results.port import RunLine
+from callscore.web.page import command, empty
+from callscore.web.screen import Answer, Page, Route, Visit, element, link
+
+POLL = "every 2s"
+
+
+def show_runs(visit: Visit) -> Answer:
+    """Return the list of runs."""
+    runs = visit.results.runs()
+    listed = _list(runs)
+    main = tag("section", tag("h1", "Runs"), listed)
+    return Page("Runs", main, fragments={"runs": listed})
+
+
+def version_of_runs(visit: Visit) -> str:
+    """Return a text that changes with any run."""
+    return repr(visit.results.runs())
+
+
+def _list(runs: Sequence[RunLine]) -> Html:
+    """Return the runs; while one runs, the list asks for itself again."""
+    is_live = any(run.is_running for run in runs)
+    if not runs:
+        return empty("This store has no runs yet. Start one:", "callscore run eval.yaml")
+    headings = ("Run", "State", "Answers", "Leader", "Final", "Cost", "Started")
+    return element(
+        "div",
+        tag("p", show_count(len(runs), "run"), class_="note"),
+        table(headings, [_row(run) for run in runs], "Runs, newest first", "runs"),
+        id="runs",
+        hx_get="/" if is_live else None,
+        hx_trigger=POLL if is_live else None,
+        hx_target="#runs" if is_live else None,
+        hx_swap="outerHTML" if is_live else None,
+    )
+
+
+def _row(run: RunLine) -> Html:
+    name = join(
+        link(plain(run.name, 80), f"/runs/{run.id}"),
+        tag("small", f"run {run.id} · {plain(run.eval_file, 80)}"),
+    )
+    final = "—" if run.leader_final is None else show(run.leader_final)
+    leader: Child = tag("span", "—", class_="quiet")
+    if run.leader is not None:
+        leader = model_name(run.leader)
+    cost = join(
+        show_money(run.cost_usd),
+        tag("small", f"judge {show_money(run.judge_usd)}") if run.judge_usd else None,
+    )
+    return row(
+        name, (_state(run), _answers(run), leader, tag("b", final), cost, run.started_at[:16])
+    )
+
+
+def _state(run: RunLine) -> Html:
+    if run.status == "complete":
+        return chip("complete", "good")
+    if run.is_running:
+        return chip("running", "middling")
+    resume = f"callscore run {plain(run.eval_file, 200)} --resume"
+    return join(chip(run.status, "middling"), " ", command(resume))
+
+
+def _answers(run: RunLine) -> Html:
+    return join(
+        f"{run.answered} of {run.total}",
+        tag("progress", value=run.answered, max=max(run.total, 1), aria_label="answered"),
+        tag("small", f"{run.failed} failed", class_="bad") if run.failed else None,
+    )
+
+
+ROUTES = (Route("GET", "/", show_runs, version=version_of_runs),)

@@ -1,0 +1,357 @@
+"""Matrix: one row per case, one column per model; filters and order over all cases of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from callscore.report.cells import TONES
+from callscore.report.html.parts import chip, model_name
+from callscore.report.markup import Child, Html, join, tag
+from callscore.report.numbers import show, show_count, show_money
+from callscore.report.query_rows import csv_chunks
+from callscore.report.safe_text import plain
+from callscore.report.xlsx import table_chunks
+from callscore.results.port import (
+    MatrixCell,
+    MatrixPage,
+    MatrixQuery,
+    MatrixRow,
+    QueryError,
+    SearchIn,
+    Show,
+    Sort,
+)
+from callscore.web.page import choice, empty, field
+from callscore.web.query import encode_query
+from callscore.web.screen import Answer, Download, Page, Route, Visit, element, link
+
+SHOWN = {
+    "all": "All",
+    "different": "Models differ",
+    "invalid": "Blocked or malformed",
+    "error": "No reply",
+    "unjudged": "Waiting for a verdict",
+    "delta": "Far apart",
+}
+SORTED = {
+    "place": "In the order of the data",
+    "worst": "Worst first",
+    "best": "Best first",
+    "spread": "Models differ most",
+    "metric": "Metric, lowest first",
+    "-metric": "Metric, highest first",
+}
+SEARCHED = {"any": "id and transcript", "id": "id", "transcript": "transcript"}
+COLUMNS = {"gold": "Expected", "turns": "Turns", "tags": "Tags", "cost": "Cost"}
+"""Columns that may be added, by their name in `cols`."""
+WORDS = {
+    "invalid": "blocked",
+    "error": "no reply",
+    "not_run": "not run",
+    "incomplete": "waiting",
+}
+
+
+class MatrixParameters(msgspec.Struct, frozen=True, rename={"search": "in"}):
+    """The query of the matrix; Case has it too, to know what comes next."""
+
+    show: Show = "all"
+    task: str = ""
+    lang: str = ""
+    tag: str = ""
+    q: str = ""
+    search: SearchIn = "any"
+    model: Sequence[str] = ()
+    metric: str = ""
+    min: float | None = None
+    max: float | None = None
+    delta: float | None = None
+    reason: str = ""
+    sort: Sort = "place"
+    after: str = ""
+    cols: Sequence[str] = ()
+    format: Literal["html", "csv", "xlsx"] = "html"
+
+
+class CaseParameters(MatrixParameters, frozen=True, rename={"search": "in"}):
+    """The query of a case: the matrix it was opened from, and what the reader came for."""
+
+    at: str = ""
+    """A turn by its name, such as `t7`."""
+    item: str = ""
+    """An item of the answer, such as a question."""
+    seek: str = ""
+    """A metric: the first quote of a verdict on it is shown."""
+
+
+def matrix_url(run: int, **parameters: Any) -> str:
+    """Return the address of a matrix."""
+    return f"/runs/{run}/matrix{encode_query(MatrixParameters(**parameters))}"
+
+
+def case_url(run: int, place: int, given: MatrixParameters, **changes: Any) -> str:
+    """Return the address of a case that keeps the matrix it is opened from."""
+    kept = {
+        name: value
+        for name, value in msgspec.structs.asdict(given).items()
+        if name not in ("after", "cols", "format", "at", "item", "seek")
+    }
+    return f"/runs/{run}/cases/{place}{encode_query(CaseParameters(**(kept | changes)))}"
+
+
+def as_query(given: MatrixParameters) -> MatrixQuery:
+    """Return what the index is asked."""
+    names = [one.name for one in msgspec.structs.fields(MatrixQuery)]
+    return MatrixQuery(**{name: getattr(given, name) for name in names})
+
+
+def show_matrix(visit: Visit) -> Answer:
+    """Return a page of the matrix, or all of it as a file."""
+    run = visit.run_line()
+    given = visit.query_as(MatrixParameters)
+    for name in given.cols:
+        if name not in COLUMNS:
+            raise QueryError(f"cols={plain(name, 60)!r}: expected one of {', '.join(COLUMNS)}")
+    if not run.answered:
+        waiting = empty("This run has no answers yet.", f"callscore run {run.eval_file} --resume")
+        return Page(f"Matrix · {run.name}", waiting, run=run, tab="matrix")
+    if given.format != "html":
+        return _export(visit, given)
+    page = visit.results.matrix(run.id, as_query(given))
+    rows = _rows(visit, given, page)
+    main = join(tag("h1", "Matrix", class_="unseen"), _filters(visit, given, page), rows)
+    return Page(
+        f"Matrix · {run.name}",
+        main,
+        run=run,
+        tab="matrix",
+        fragments={"rows": rows},
+        push_url=visit.url(),
+    )
+
+
+def _filters(visit: Visit, given: MatrixParameters, page: MatrixPage) -> Html:
+    """Return the filters; without script, the button applies them."""
+    return element(
+        "form",
+        field(
+            "Search",
+            tag("input", type="search", name="q", value=given.q, autocomplete="off", data_key="/"),
+        ),
+        choice("in", "in", SEARCHED, given.search),
+        choice("Show", "show", SHOWN, given.show),
+        _offer("Task", "task", page.tasks, given.task),
+        _offer("Language", "lang", page.langs, given.lang),
+        _offer("Tag", "tag", page.tags, given.tag),
+        choice("Model", "model", _models(page.models), next(iter(given.model), "")),
+        choice("Metric", "metric", _metrics(page.metrics), given.metric),
+        _number("from", "min", given.min),
+        _number("to", "max", given.max),
+        _number("Apart by", "delta", given.delta) if given.show == "delta" else None,
+        choice("Sort", "sort", SORTED, given.sort),
+        _column_choice(given),
+        tag("input", type="hidden", name="reason", value=given.reason) if given.reason else None,
+        tag("button", "Apply", class_="apply"),
+        link("Reset", visit.path) if visit.url() != visit.path else None,
+        method="get",
+        action=visit.path,
+        class_="controls",
+        hx_get=visit.path,
+        hx_target="#rows",
+        hx_swap="outerHTML",
+        hx_trigger="submit, change, input delay:300ms",
+        hx_sync="this:replace",
+        role="search",
+        aria_label="Filters",
+    )
+
+
+def _models(models: Sequence[str]) -> Mapping[str, str]:
+    return {"": "All models"} | {one: model_name(one) for one in models}
+
+
+def _metrics(slugs: Sequence[str]) -> Mapping[str, str]:
+    return {"": "—"} | {one: plain(one, 60) for one in slugs}
+
+
+def _offer(label: str, key: str, values: Sequence[str], chosen: str) -> Html | None:
+    if len(values) < 2 and not chosen:
+        return None
+    return choice(label, key, {"": "All"} | {one: plain(one, 40) for one in values}, chosen)
+
+
+def _number(label: str, key: str, value: float | None) -> Html:
+    given = None if value is None else f"{value:g}"
+    return field(label, tag("input", name=key, inputmode="decimal", size=5, value=given))
+
+
+def _column_choice(given: MatrixParameters) -> Html:
+    boxes = [
+        tag(
+            "label",
+            tag("input", type="checkbox", name="cols", value=name, checked=name in given.cols),
+            f" {label}",
+        )
+        for name, label in COLUMNS.items()
+    ]
+    return tag(
+        "details",
+        tag("summary", "Columns"),
+        tag("fieldset", tag("legend", "Columns", class_="unseen"), boxes),
+        class_="menu",
+        open=bool(given.cols),
+    )
+
+
+def _rows(visit: Visit, given: MatrixParameters, page: MatrixPage) -> Html:
+    models = [one for one in page.models if not given.model or one in given.model]
+    counted = tag(
+        "output",
+        show_count(page.total, "case"),
+        _reason_chip(visit, given) if given.reason else None,
+        class_="count",
+        aria_live="polite",
+    )
+    if not page.rows:
+        nothing = tag("p", "No case matches. ", link("Show all cases", visit.path))
+        return tag("div", counted, nothing, id="rows")
+    extra = [COLUMNS[name] for name in COLUMNS if name in given.cols and name != "cost"]
+    head = [
+        tag("th", "Case", scope="col"),
+        [tag("th", label, scope="col") for label in extra],
+        [tag("th", model_name(one), scope="col") for one in models],
+    ]
+    table = tag(
+        "table",
+        tag("caption", "Cases and models", class_="unseen"),
+        tag("thead", tag("tr", head)),
+        tag("tbody", [_row(visit, given, row, models) for row in page.rows]),
+    )
+    region = tag("div", table, class_="scroll cases", tabindex=0, role="region", aria_label="Cases")
+    return tag("div", counted, region, _pager(visit, given, page), id="rows")
+
+
+def _reason_chip(visit: Visit, given: MatrixParameters) -> Html:
+    return join(
+        " ", chip(_reason(given.reason), "blocked"), " ", link("all reasons", visit.url(reason=""))
+    )
+
+
+def _row(visit: Visit, given: MatrixParameters, row: MatrixRow, models: Sequence[str]) -> Html:
+    about = " · ".join(filter(None, (row.task, row.lang)))
+    cells = {cell.model: cell for cell in row.cells}
+    extra: dict[str, Child] = {
+        "gold": tag("td", plain(row.gold, 160), dir="auto", class_="gold"),
+        "turns": tag("td", row.turns, class_="number"),
+        "tags": tag("td", ", ".join(plain(one, 30) for one in row.tags[:6])),
+    }
+    return tag(
+        "tr",
+        tag(
+            "th",
+            link(plain(row.case_id, 60), case_url(visit.run, row.place, given)),
+            tag("small", plain(about, 60)),
+            scope="row",
+        ),
+        [extra[name] for name in extra if name in given.cols],
+        [_cell(visit, given, row.place, cells.get(model)) for model in models],
+    )
+
+
+def _cell(visit: Visit, given: MatrixParameters, place: int, cell: MatrixCell | None) -> Html:
+    if cell is None:
+        return tag("td", "—", class_="quiet")
+    others = [one for one in given.model if one != cell.model]
+    reason = next(iter(cell.reasons), "") if cell.status == "invalid" else ""
+    seek = given.reason or reason or given.metric
+    to = case_url(visit.run, place, given, model=(cell.model, *others), seek=seek)
+    word = WORDS.get(cell.status, "")
+    tone = "blocked" if cell.status == "invalid" else "quiet"
+    rated = TONES.get(cell.rating or "", "plain")
+    shown: Child = "—" if cell.score is None else tag("b", show(cell.score), class_=rated)
+    if word:
+        shown = tag("span", _icon(cell.status), " ", word, class_=f"word {tone}")
+    value = None
+    if given.metric and given.metric != "score" and cell.value is not None:
+        value = tag("small", f"{cell.value:.4g}", f" {cell.rating}" if cell.rating else None)
+    return tag(
+        "td",
+        link(shown, to),
+        value,
+        tag("small", f"{cell.same} of {cell.reps}") if cell.same != cell.reps else None,
+        tag("small", _reason(reason)) if reason else None,
+        tag("small", show_money(cell.cost_usd))
+        if "cost" in given.cols and cell.cost_usd is not None
+        else None,
+        class_="cell",
+    )
+
+
+def _icon(status: str) -> str:
+    return {"invalid": "⊘", "error": "⚠", "not_run": "·", "incomplete": "…"}.get(status, "")
+
+
+def _reason(slug: str) -> str:
+    return plain(slug.partition(".")[2] or slug, 60).replace("_", " ")
+
+
+def _pager(visit: Visit, given: MatrixParameters, page: MatrixPage) -> Html:
+    exports = [
+        link(label, visit.url(format=kind, after=""))
+        for kind, label in (("csv", "CSV"), ("xlsx", "Excel"))
+    ]
+    return tag(
+        "nav",
+        link("First page", visit.url(after="")) if given.after else None,
+        link("Next page", visit.url(after=page.after), data_key="j", rel="next")
+        if page.after
+        else None,
+        tag("span", "All of it as ", join(exports[0], " or ", exports[1]), class_="note"),
+        class_="pager",
+        aria_label="Pages",
+    )
+
+
+HEADINGS = ("case_id", "call_id", "task", "lang", "turns", "expected")
+OF_MODEL = ("status", "score", "reasons")
+
+
+def _export(visit: Visit, given: MatrixParameters) -> Answer:
+    query = msgspec.structs.replace(as_query(given), after="")
+    first = visit.results.matrix(visit.run, query)
+    models = [one for one in first.models if not given.model or one in given.model]
+    columns = [*HEADINGS, *(f"{model} {name}" for model in models for name in OF_MODEL)]
+    batches = _batches(visit, query, first, models)
+    name = f"matrix-{visit.run}.{given.format}"
+    if given.format == "csv":
+        return Download(name, "text/csv; charset=utf-8", csv_chunks(columns, batches))
+    media = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+    return Download(name, media, table_chunks("Matrix", columns, batches))
+
+
+def _batches(
+    visit: Visit, query: MatrixQuery, page: MatrixPage, models: Sequence[str]
+) -> Iterator[list[Sequence[object]]]:
+    while True:
+        yield [_exported(row, models) for row in page.rows]
+        if not page.after:
+            return
+        query = msgspec.structs.replace(query, after=page.after)
+        page = visit.results.matrix(visit.run, query)
+
+
+def _exported(row: MatrixRow, models: Sequence[str]) -> Sequence[object]:
+    cells = {cell.model: cell for cell in row.cells}
+    values: list[object] = [row.case_id, row.call_id, row.task, row.lang, row.turns, row.gold]
+    for model in models:
+        cell = cells.get(model)
+        values += (
+            ["", "", ""] if cell is None else [cell.status, cell.score, "; ".join(cell.reasons)]
+        )
+    return values
+
+
+ROUTES = (Route("GET", "/runs/{run}/matrix", show_matrix, query=MatrixParameters),)

@@ -1,0 +1,142 @@
+"""Starts the server: checks what it may expose, prints its address, waits for the end."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import ipaddress
+import signal
+import socket
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+from aiohttp import web
+
+from callscore.core.errors import UsageError
+from callscore.results.in_memory import InMemoryResults
+from callscore.store.address import StoreAddress
+from callscore.web.screen import Site, WebSession
+from callscore.web.screens import all_routes
+from callscore.web.security import Guard, Reviewer
+from callscore.web.server import START, build_app
+
+Say = Callable[[str], None]
+LOCAL_NAMES = ("127.0.0.1", "localhost")
+SHUTDOWN_S = 2.0
+
+
+class ServeOptions(msgspec.Struct, frozen=True):
+    """What is served, to whom."""
+
+    store: StoreAddress
+    host: str = "127.0.0.1"
+    port: int = 8420
+    data: Path | None = None
+    author: str | None = None
+    reviewers: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
+    proxy: str | None = None
+    opens: bool = False
+    """Whether the browser is opened."""
+
+
+def serve_store(options: ServeOptions, say: Say) -> None:
+    """Serve a store until an interrupt."""
+    if not options.store.exists():
+        raise UsageError(
+            f"{options.store}: no such store; expected one that `callscore run` has written; "
+            "`callscore demo --serve` shows a sample"
+        )
+    with _listen(options.host, options.port) as listener:
+        asyncio.run(_serve(options, listener, say))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only programs of this machine reach an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket; raises UsageError if the port is taken."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UsageError(f"--host {host} --port {port}: {why}; --port 0 takes a free one") from None
+
+
+def _origins(options: ServeOptions, port: int) -> list[str]:
+    """Return the addresses that browsers may use."""
+    if options.proxy is not None:
+        return [_proxy_origin(options.proxy)]
+    scheme = "https" if options.cert is not None else "http"
+    names = LOCAL_NAMES if is_loopback(options.host) else (options.host,)
+    shown = [f"[{name}]" if ":" in name else name for name in dict.fromkeys((*names, options.host))]
+    default = 443 if scheme == "https" else 80
+    return [f"{scheme}://{name}" + ("" if port == default else f":{port}") for name in shown]
+
+
+def _proxy_origin(given: str) -> str:
+    parts = urlsplit(given)
+    if parts.scheme != "https" or not parts.hostname or parts.path.strip("/") or parts.query:
+        raise UsageError(f"--proxy {given}: expected an origin such as https://calls.example.com")
+    return f"https://{parts.netloc.lower()}"
+
+
+async def _serve(options: ServeOptions, listener: socket.socket, say: Say) -> None:
+    port = listener.getsockname()[1]
+    origins = _origins(options, port)
+    reviewers: list[Reviewer] = []
+    guard = Guard(origins, f"callscore-{port}", reviewers)
+    results = InMemoryResults(options.store)
+    site = Site(results, options.store, all_routes(), options.data)
+    runner = web.AppRunner(build_app(site, guard), access_log=None, shutdown_timeout=SHUTDOWN_S)
+    await runner.setup()
+    try:
+        await web.SockSite(runner, listener, ssl_context=_tls(options)).start()
+        _announce(options, guard, origins[0], say)
+        await _interrupted()
+    finally:
+        await runner.cleanup()
+        results.close()
+
+
+def _tls(options: ServeOptions) -> ssl.SSLContext | None:
+    if options.cert is None:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(options.cert, options.key)
+    except (OSError, ssl.SSLError) as error:
+        raise UsageError(f"--cert {options.cert}: {error}; expected PEM files") from None
+    return context
+
+
+def _announce(options: ServeOptions, guard: Guard, origin: str, say: Say) -> None:
+    token = guard.issue_start_token(WebSession(options.author or getpass.getuser()))
+    address = f"{origin}{START}?token={token}"
+    say(f"Open within ten minutes, once: {address}")
+    say("Ctrl-C ends the server.")
+    if options.opens:
+        import webbrowser
+
+        webbrowser.open(address)
+
+
+async def _interrupted() -> None:
+    """Wait for an interrupt."""
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, ended.set)
+    await ended.wait()

@@ -1,0 +1,127 @@
+"""The screens of a run over HTTP: what they show, their filters, their errors, their files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+
+import pytest
+
+from web_server import Served
+
+SCREENS = ("/runs/1", "/runs/1/scorecard", "/runs/1/questions", "/runs/1/matrix", "/runs/1/cases/1")
+
+
+@pytest.mark.parametrize("path", SCREENS)
+def test_a_screen_reloads_to_the_same_page(served: Served, path: str) -> None:
+    first, again = served.ask(path), served.ask(path)
+    assert first.status == 200
+    assert first.text == again.text
+    assert 'aria-current="page"' in first.text
+
+
+@pytest.mark.parametrize("path", SCREENS)
+def test_a_run_that_does_not_exist_is_not_found(served: Served, path: str) -> None:
+    assert served.ask(path.replace("/1", "/99", 1)).status == 404
+
+
+def test_the_decision_is_the_first_screen_of_the_report(
+    served: Served, sample_store: object
+) -> None:
+    page = served.ask("/runs/1").text
+    assert '<h2>Decision</h2><ul class="verdict">' in page
+    assert '<span class="head middling">Likely</span>' in page
+    gate = re.search(r'href="(/runs/1/matrix\?model=hasty&amp;reason=qa\.false_pass_rate)"', page)
+    assert gate is not None
+
+
+def test_other_parameters_are_marked_as_not_official(served: Served) -> None:
+    page = served.ask("/runs/1?by=quality&margin=0.1")
+    assert "Not official" in page.text
+    assert '<a href="/runs/1">Reset</a>' in page.text
+    assert "Not official" not in served.ask("/runs/1").text
+    wrong = served.ask("/runs/1?by=luck")
+    assert wrong.status == 400
+    assert "expected one of recommended, quality, efficiency" in wrong.text
+
+
+def test_a_metric_of_the_scorecard_leads_to_its_calls_lowest_first(served: Served) -> None:
+    page = served.ask("/runs/1/scorecard").text
+    assert 'href="/runs/1/matrix?metric=qa.false_pass_rate&amp;sort=metric"' in page
+
+
+def test_a_filter_selects_over_all_cases(served: Served) -> None:
+    assert "52 cases" in served.ask("/runs/1/matrix").text
+    korean = served.ask("/runs/1/matrix?task=qa&lang=ko").text
+    rows = re.findall(r'<tr><th scope="row"><a href="[^"]+">([^<]+)</a>', korean)
+    assert rows
+    assert all(name.endswith("-ko/qa") for name in rows)
+    found = served.ask("/runs/1/matrix?task=qa&q=streamella&in=transcript").text
+    assert ">refund-en/qa</a>" in found
+    assert ">card-en/qa</a>" not in found
+
+
+def test_a_fragment_is_sent_alone_with_its_address(served: Served) -> None:
+    asked = {"HX-Request": "true", "HX-Request-Type": "partial", "HX-Target": "div#rows"}
+    reply = served.ask("/runs/1/matrix?task=&lang=ko&q=", headers=asked)
+    assert reply.text.startswith('<div id="rows">')
+    assert reply.headers["HX-Push-Url"] == "/runs/1/matrix?lang=ko"
+
+
+def test_a_form_without_script_leads_to_the_address_without_empty_values(served: Served) -> None:
+    reply = served.ask("/runs/1/matrix?lang=ko&task=&q=&show=")
+    assert (reply.status, reply.headers["Location"]) == (303, "/runs/1/matrix?lang=ko")
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("colour=red", "expected one of show, task, lang"),
+        ("show=odd", "expected one of all, different, invalid, error, unjudged, delta"),
+        ("min=low", "expected a number"),
+        ("model=nobody", "expected one of careful, hasty, rules, thrifty"),
+        ("cols=price", "expected one of gold, turns, tags, cost"),
+    ],
+)
+def test_an_unknown_parameter_is_refused_with_the_allowed_ones(
+    served: Served, query: str, sentence: str
+) -> None:
+    reply = served.ask(f"/runs/1/matrix?{query}")
+    assert reply.status == 400
+    assert sentence in reply.text
+
+
+def test_the_matrix_is_exported_with_its_filter(served: Served) -> None:
+    reply = served.ask("/runs/1/matrix?task=qa&format=csv")
+    assert 'filename="matrix-1.csv"' in reply.headers["Content-Disposition"]
+    rows = list(csv.DictReader(io.StringIO(reply.text.removeprefix("\ufeff"))))
+    assert len(rows) == 13
+    assert {row["task"] for row in rows} == {"qa"}
+    assert rows[0]["hasty status"] == "invalid"
+    assert rows[0]["hasty reasons"] == "qa.false_pass_rate"
+
+
+def test_a_case_opens_at_the_quote_of_its_breach(served: Served) -> None:
+    page = served.ask("/runs/1/cases/1?model=hasty&seek=qa.false_pass_rate").text
+    assert re.search(r'<mark title="[^"]+" class="[^"]*sought[^"]*">', page)
+    assert '<tr class="sought">' in page
+    columns = page[page.index(">Field</th>") :]
+    assert columns.index(">hasty ") < columns.index(">careful ")
+
+
+def test_next_and_previous_keep_the_filter(served: Served) -> None:
+    page = served.ask("/runs/1/matrix?task=text").text
+    first = re.findall(r'<th scope="row"><a href="([^"]+)"', page)[0].replace("&amp;", "&")
+    case = served.ask(first).text
+    assert "1 of 13" in case
+    following = re.search(r'<a href="([^"]+)" data-key="j"', case)
+    assert following is not None
+    second = served.ask(following[1].replace("&amp;", "&")).text
+    assert "2 of 13" in second
+
+
+def test_a_case_shows_what_was_sent_and_what_came_back(served: Served) -> None:
+    page = served.ask("/runs/1/cases/1").text
+    for heading in ("Raw replies, tokens and cost", "Prompt", "Measures"):
+        assert f"<summary>{heading}" in page
