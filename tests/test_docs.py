@@ -53,6 +53,7 @@ def test_generated_pages_are_fresh(name: str) -> None:
         ("report.md", {"console", "python"}),
         ("scale.md", {"python"}),
         ("python.md", {"json", "yaml", "python"}),
+        ("agents.md", {"json", "yaml", "console"}),
         ("scenarios.md", {"json", "yaml", "text", "console"}),
     ],
 )

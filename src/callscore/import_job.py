@@ -40,6 +40,9 @@ from callscore.report.numbers import show_count
 from callscore.report.safe_text import escape_json
 from callscore.store.files import atomic_write, check_targets
 
+FORM_TASK = "qa"
+"""The task whose cases have a filled-in form."""
+
 
 class ImportJob(msgspec.Struct, frozen=True):
     """The files to import, and the files to write."""
@@ -67,7 +70,7 @@ class ImportJob(msgspec.Struct, frozen=True):
             raise UsageError("--gold needs --form: the form that was filled in")
         if (self.columns or self.allow_unmarked) and not self.gold:
             raise UsageError("--columns and --allow-unmarked need --gold: a table of marks")
-        if self.form is not None and self.task not in (None, "qa"):
+        if self.form is not None and self.task not in (None, FORM_TASK):
             raise UsageError(f"--form makes cases of the task qa, not of {self.task!r}")
         if self.config is not None and self.task is None:
             raise UsageError("--config needs --task: the task that it configures")
@@ -153,7 +156,7 @@ class FormCaseConverter(TranscriptConverter):
             one["question_id"] for one in config["questions"] if one["question_id"] not in asked
         )
         return convert_to_case(
-            call, "qa", {**config, "questions": listed}, {"questions": questions}
+            call, FORM_TASK, {**config, "questions": listed}, {"questions": questions}
         )
 
     def notes(self) -> list[str]:

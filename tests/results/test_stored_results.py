@@ -11,9 +11,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+import commands
 from callscore.core.errors import UsageError
 from callscore.export.sources import run_source
-from callscore.report.source import CaseView
+from callscore.report.formats import report_format
+from callscore.report.source import CaseView, ReportOptions
 from callscore.results import open_results
 from callscore.results.port import (
     SHOWS,
@@ -65,6 +67,35 @@ def test_every_case_equals_that_of_a_full_scoring(
         assert msgspec.json.encode(found.view) == msgspec.json.encode(view)
         assert not found.changed
         assert results.place_of(1, view.case.id) == place
+
+
+def test_a_run_writes_its_index_and_reports_read_it_to_the_same_bytes(
+    project: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "project"
+    shutil.copytree(project, copy, ignore=shutil.ignore_patterns("*-index*"))
+    store = copy / "runs.db"
+    done = commands.run("run", copy / "eval.yaml", "--rescore", 1)
+    assert done.returncode == 0, done.stderr
+    with closing(open_results(store)) as results:
+        assert results.is_fresh(1)
+        found = results.source(1)
+        with run_source(1, store) as source:
+            for one in map(report_format, ("html", "csv", "json")):
+                written = [b"".join(one.write(each, ReportOptions())) for each in (found, source)]
+                assert written[0] == written[1]
+    done = commands.run("report", 1, "--store", store, "--format", "md")
+    assert done.returncode == 0, done.stderr
+
+
+def test_purging_a_run_deletes_the_index(project: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "project"
+    shutil.copytree(project, copy)
+    with closing(open_results(copy / "runs.db")) as results:
+        results.build(1)
+    done = commands.run("purge", "--store", copy / "runs.db", 1, "--yes")
+    assert done.returncode == 0, done.stderr
+    assert list(copy.glob("runs.db-index*")) == []
 
 
 def test_the_scorecard_equals_that_of_a_full_scoring(results: StoredResults, project: Path) -> None:

@@ -77,7 +77,7 @@ def test_every_answer_has_the_policy_and_none_names_the_server(served: Served) -
         for reply in (served.ask(path), served.ask(path, session=False)):
             assert reply.headers["Content-Security-Policy"] == POLICY
             assert reply.headers["X-Content-Type-Options"] == "nosniff"
-            assert reply.headers["Referrer-Policy"] == "no-referrer"
+            assert reply.headers["Referrer-Policy"] == "same-origin"
             assert reply.headers["Cross-Origin-Opener-Policy"] == "same-origin"
             assert reply.headers["Cross-Origin-Resource-Policy"] == "same-origin"
             assert "Server" not in reply.headers

@@ -13,6 +13,7 @@ from callscore.cli.console import say
 from callscore.cli.options import redact_options, redaction_choice
 
 if TYPE_CHECKING:
+    from callscore.import_job import ImportResult
     from callscore.importers.folder import FileReport, ImportReport
 
 SHOWN = 3
@@ -79,6 +80,18 @@ _NAMES = re.compile(r"'[^']*'|\d+")
     type=click.Path(path_type=Path),
     help="Write a JSON report of what was read, guessed and skipped.",
 )
+@click.option(
+    "--agents",
+    is_flag=True,
+    help="Import recordings of agents into the folder of -o: scenarios to confirm, or cases of "
+    "a benchmark with its gold.",
+)
+@click.option(
+    "--scenarios",
+    type=click.Path(path_type=Path),
+    help="With --agents: write recordings of these confirmed scenarios.",
+)
+@click.option("--model", default="", help="With --agents: the name of the recorded model.")
 @click.option("--allow-problems", is_flag=True, help="Exit with 0 even if a file cannot be read.")
 def import_(
     paths: tuple[Path, ...],
@@ -95,6 +108,9 @@ def import_(
     config: Path | None,
     outputs: Path | None,
     report: Path | None,
+    agents: bool,
+    scenarios: Path | None,
+    model: str,
     allow_problems: bool,
     redact: bool,
     names: Path | None,
@@ -108,7 +124,11 @@ def import_(
     \b
     callscore import calls/ -o transcripts.jsonl
     callscore import calls/ --form form.csv --gold marks.xlsx -o cases.jsonl
+    callscore import traces.jsonl --agents -o desk
     """
+    if agents:
+        _import_agents(paths, out, scenarios, model)
+        return
     from callscore.import_job import ImportJob, run_import
 
     job = ImportJob(
@@ -128,7 +148,20 @@ def import_(
         report=report,
         redact=redaction_choice(redact, names),
     )
-    found = run_import(job)
+    _print_result(run_import(job), out, allow_problems=allow_problems)
+
+
+def _import_agents(paths: tuple[Path, ...], out: Path, scenarios: Path | None, model: str) -> None:
+    from callscore.agent_import import import_agents
+
+    imported = import_agents(paths, out, scenarios, model)
+    for line in imported.written:
+        say(line)
+    for note in imported.notes:
+        say(f"note: {note}")
+
+
+def _print_result(found: ImportResult, out: Path, *, allow_problems: bool) -> None:
     _print(found.report)
     for note in found.notes:
         say(f"note: {note}")

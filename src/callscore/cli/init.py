@@ -33,6 +33,16 @@ if TYPE_CHECKING:
     metavar="URL",
     help="Add the model of a local server (llama.cpp, vLLM, Ollama): its base URL.",
 )
+@click.option(
+    "--agents", is_flag=True, help="Write a card and a scenario for an agent of yours instead."
+)
+@click.option(
+    "--tools",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="With --agents: files with its tools: OpenAI tool schemas, MCP tools/list, or OpenAPI.",
+)
+@click.option("--agent", default="assistant", show_default=True, help="With --agents: its id.")
 @click.option("--yes", is_flag=True, help="Ask nothing; use defaults for missing options.")
 @click.option("--no-try", is_flag=True, help="Write the files without testing them.")
 def init(
@@ -42,6 +52,9 @@ def init(
     judge: str | None,
     models: bool | None,
     local: str | None,
+    agents: bool,
+    tools: tuple[Path, ...],
+    agent: str,
     yes: bool,
     no_try: bool,
 ) -> None:
@@ -50,6 +63,9 @@ def init(
     Asks for data, tasks, models and judge. To use your own transcripts, run `callscore import` and
     `callscore annotate` first. The test uses simulated models only: nothing is sent.
     """
+    if agents:
+        _init_agents(path, tools, agent, ask=not yes)
+        return
     from callscore.first_eval import (
         Choices,
         find_case_files,
@@ -88,6 +104,24 @@ def init(
     if tried:
         say(tried)
     say(f"Next:  callscore run {path} --dry-run   then   callscore run {path}")
+
+
+def _init_agents(path: Path, tools: tuple[Path, ...], agent: str, *, ask: bool) -> None:
+    from callscore.core.errors import UsageError
+    from callscore.first_agents import tools_of, write_first_agent
+
+    if not tools:
+        if not ask:
+            raise UsageError("--agents needs --tools: files that define the tools of the agent")
+        question = "File with the tools (OpenAI tool schemas, MCP tools/list, or OpenAPI)"
+        tools = (Path(click.prompt(question)),)
+    if not agent.isidentifier():
+        raise UsageError(f"--agent {agent!r}; expected letters, digits and _")
+    written, tried = write_first_agent(path, agent, tools_of(tools))
+    for file in written:
+        say(f"wrote {file}")
+    say(tried)
+    say(f"Next:  write scenarios in {written[1].parent}   then   callscore run {path}")
 
 
 def _models(found: list[KnownProvider], wanted: bool | None, *, ask: bool) -> list[KnownProvider]:

@@ -53,7 +53,8 @@ def report(
     """Write a report of a stored run or a scorecard.
 
     RUN|CARD is the id of a run in the store, an eval file (its newest run), or a scorecard that
-    --json wrote. A run is scored again from its stored replies; nothing is sent.
+    --json wrote. A run is scored again from its stored replies if it, its data or its settings
+    have changed since it was scored; nothing is sent.
 
     \b
     callscore report 3 -o report.html
@@ -67,6 +68,7 @@ def report(
     from callscore.export.sources import SourceRequest, open_source
     from callscore.report.formats import report_format
     from callscore.report.source import ReportOptions
+    from callscore.results.sources import indexed_source
     from callscore.store.files import check_new_folder, check_targets
 
     read_as = parse_pairs("--decide", decide)
@@ -85,7 +87,8 @@ def report(
         from callscore.export.dossier_signature import load_signer
 
         options = msgspec.structs.replace(options, sign=load_signer(sign))
-    with open_source(wanted) as source:
+    # A dossier archives scenarios with everything that scoring them reads.
+    with open_source(wanted, None if chosen.name == "dossier" else indexed_source) as source:
         for note in source.absent:
             say(f"note: {note}", err=True)
         write_report(source, chosen, options, place)

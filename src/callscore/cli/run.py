@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from callscore.core.scorecard import CheckResult
     from callscore.evaluate.block_scoring import Workers
     from callscore.evaluate.scoring_pass import ScoringResult
+    from callscore.results.run_index import RunIndex
     from callscore.runner.prepare import PreparedRun
     from callscore.runner.run import RunResult
     from callscore.store.address import StoreAddress
@@ -184,19 +185,28 @@ def run(
         workers=_workers(workers, rescore),
     )
     sending = not dry_run and rescore is None
+    other = dry_run or (rescore is not None and bool(limit or weights or redact))
     config = _load_config(eval_file, store, redaction_choice(redact, names), no_intervals, decide)
     with (
         PurgeAfterRun(config.store, wanted=no_store_text and sending),
         RunReport(targets, config) as report,
-        closing(prepare(config, report.add_to(options), sending=sending)) as prepared,
+        closing(_run_index(config, is_wanted=not (no_intervals or decide or other))) as index,
+        closing(prepare(config, index.add_to(report.add_to(options)), sending=sending)) as prepared,
     ):
         if dry_run:
             _show_estimate(prepared)
             return
         again = None if no_store_text else resume_command(prepared, store, redact, names, rescore)
         ran = _run(prepared, rescore, again)
+        index.finish(prepared, ran)
         end = _RunEnd(json_file, junit, all_rows=all_rows, is_complete=require_complete)
         end.finish(prepared, ran, report, tallies)
+
+
+def _run_index(config: EvalConfig, *, is_wanted: bool) -> RunIndex:
+    from callscore.results.run_index import RunIndex
+
+    return RunIndex(config, is_wanted=is_wanted)
 
 
 def _workers(number: int | None, rescore: int | None) -> Workers:

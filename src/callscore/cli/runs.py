@@ -30,6 +30,8 @@ def runs(
 
     Without a file or --store, it lists .callscore/runs.db in the current folder.
     """
+    from contextlib import closing
+
     import msgspec
 
     from callscore.cli.run_text import run_lines
@@ -37,7 +39,7 @@ def runs(
     from callscore.config.score import DEFAULT_STORE
     from callscore.core.errors import UsageError
     from callscore.report.safe_text import escape_json
-    from callscore.store.address import open_store
+    from callscore.results import open_results
 
     path = store or (load_eval(eval_file).store if eval_file is not None else DEFAULT_STORE)
     if not path.exists():
@@ -47,8 +49,8 @@ def runs(
             raise UsageError(f"{path}: --salvage needs a file; a database has its own tools")
         _salvage(path, salvage)
         path = salvage
-    with open_store(path, only_reading=True) as opened:
-        found = opened.runs()
+    with closing(open_results(path)) as results:
+        found = results.records()
     if as_json:
         for record in found:
             say(escape_json(msgspec.json.encode(record)).decode())

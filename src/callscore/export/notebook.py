@@ -11,12 +11,16 @@ from typing import Any
 from callscore.core.comparison import Comparison
 from callscore.core.errors import MissingExtra, UsageError, nearest
 from callscore.core.scorecard import Scorecard
-from callscore.report import comparison_text as cells
 from callscore.report.cells import TONES
 from callscore.report.html.card_sections import rank_bands_of
-from callscore.report.html.first_screen import first_screen, statement_list
+from callscore.report.html.comparison_section import (
+    conclusion_section,
+    notes_list,
+    rows_table,
+)
+from callscore.report.html.first_screen import first_screen
 from callscore.report.html.page import style_sheet
-from callscore.report.html.parts import chip, collapsible, row, table
+from callscore.report.html.parts import collapsible
 from callscore.report.html.scorecard_section import scorecard_table
 from callscore.report.markup import tag
 from callscore.report.safe_text import plain
@@ -39,31 +43,13 @@ def card_html(card: Scorecard) -> str:
 
 def comparison_html(comparison: Comparison) -> str:
     """Return the conclusion of a comparison and its rows as one element."""
-    shown = [each for each in comparison.rows if cells.is_shown(each, all_rows=False)]
-    headings = ("", "first", "second", "change", "95 % interval", "")
     sides = f"{comparison.first.model} → {comparison.second.model}"
-    rows = [
-        row(
-            each.label,
-            [
-                cells.show_value(each.first, each.unit),
-                cells.show_value(each.second, each.unit),
-                cells.show_difference(each.difference, each.unit),
-                cells.show_row_interval(each),
-                chip(word, cells.row_tone(each)) if (word := cells.direction_word(each)) else "",
-            ],
-        )
-        for each in shown
-    ]
-    notes = [*comparison.not_comparable, *comparison.notes]
     element = tag(
         "div",
         tag("h2", plain(sides, 200)),
-        tag("p", plain(comparison.conclusion, 500)),
-        statement_list(cells.state_comparison(comparison)),
-        tag("p", cells.describe_pairing(comparison), class_="note") if comparison.calls else None,
-        table(headings, rows, "Differences"),
-        [tag("p", plain(note, 400), class_="note") for note in notes],
+        conclusion_section(comparison),
+        rows_table(comparison),
+        notes_list(comparison),
         class_="callscore",
     )
     return f"<style>{style_sheet()}</style>{element}"

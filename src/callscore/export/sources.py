@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -78,11 +78,22 @@ class SourceRequest(msgspec.Struct, frozen=True):
         return [path for path in (named, self.store, self.eval_file) if path is not None]
 
 
+class RunOpener(Protocol):
+    """Opens the source of a stored run: scores it again, or reads what was scored."""
+
+    def __call__(
+        self, run_id: int, store: StoreAddress, eval_file: Path | None, workers: Workers, /
+    ) -> AbstractContextManager[ReportSource]:
+        """The source, until it is closed."""
+
+
 @contextmanager
-def open_source(request: SourceRequest) -> Iterator[ReportSource]:
+def open_source(
+    request: SourceRequest, open_run: RunOpener | None = None
+) -> Iterator[ReportSource]:
     """Open the requested source; UsageError if that is not possible."""
     decide = read_decide(request.decide) if request.decide else None
-    with _open_target(request) as source:
+    with _open_target(request, open_run or run_source) as source:
         yield source if decide is None else read_as(source, decide)
 
 
@@ -97,16 +108,16 @@ def read_as(source: ReportSource, decide: Decide) -> ReportSource:
 
 
 @contextmanager
-def _open_target(request: SourceRequest) -> Iterator[ReportSource]:
+def _open_target(request: SourceRequest, open_run: RunOpener) -> Iterator[ReportSource]:
     target = request.target
     if target.isdecimal():
         store = request.store or DEFAULT_STORE
-        with run_source(int(target), store, request.eval_file, request.workers) as source:
+        with open_run(int(target), store, request.eval_file, request.workers) as source:
             yield source
     elif Path(target).suffix.lower() in (".yaml", ".yml"):
         config = load_eval(Path(target), request.store)
         run_id = request.run or newest_run(config)
-        with run_source(run_id, config.store, config.path, request.workers) as source:
+        with open_run(run_id, config.store, config.path, request.workers) as source:
             yield source
     elif (request.workers.number or 1) > 1:
         raise UsageError(f"{target}: a scorecard is not scored again; expected no --workers")

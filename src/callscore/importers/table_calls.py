@@ -48,10 +48,9 @@ def read_table_of_calls(source: Source, context: ImportContext) -> ImportIterato
         elif (fields := _turn_columns(table, given)) is not None:
             yield from _read_turns(name, table, fields, source, context)
         else:
-            columns = ", ".join(column for column in table.columns if column)
             yield SkippedPart(
                 f"{source.name}: sheet {table.name!r}" if table.name else source.name,
-                f"has no column of turns or transcripts (its columns: {columns})",
+                f"has no column of turns or transcripts (its columns: {table.headings})",
             )
 
 

@@ -62,6 +62,9 @@ def check_cells(source: Source) -> None:
 DELIMITERS = ",;\t|"
 MAX_UNPACKED = 500_000_000
 """The largest size of an unpacked spreadsheet."""
+MAX_NAMES = 40
+MAX_NAME = 120
+"""The most names, and characters of a name, in a list of a message."""
 TITLE_ROWS = 30
 """Headings are searched in this many rows; the rows above them are titles."""
 _SEPARATORS = re.compile(r"[\W_]+")
@@ -92,7 +95,7 @@ class Table(msgspec.Struct, frozen=True):
     @property
     def headings(self) -> str:
         """The headings as a list for messages."""
-        return ", ".join(column for column in self.columns if column)
+        return list_names([column for column in self.columns if column])
 
     def column(self, names: Sequence[str]) -> str | None:
         """The first column with one of these normalised names."""
@@ -103,6 +106,15 @@ class Table(msgspec.Struct, frozen=True):
 def normalise_column(name: str) -> str:
     """The name in lower case with underscores: `Call ID` and `call-id` become `call_id`."""
     return _SEPARATORS.sub("_", name.strip().casefold()).strip("_")
+
+
+def list_names(names: Sequence[str]) -> str:
+    """Names as a list for messages: the first ones, and how many there are beyond them."""
+    more = len(names) - MAX_NAMES
+    shown = ", ".join(
+        name if len(name) <= MAX_NAME else f"{name[:MAX_NAME]}…" for name in names[:MAX_NAMES]
+    )
+    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def heading_of(column: str) -> str:
@@ -225,10 +237,12 @@ def _make_table(
     if begin is None:
         return None
     columns: list[str] = []
+    seen = {""}
     for at, cell in enumerate(rows[begin]):
         heading = format_cell(cell)
-        repeated = heading in columns and heading != ""
+        repeated = heading in seen and heading != ""
         columns.append(f"{heading} (column {column_letters(at)})" if repeated else heading)
+        seen.add(columns[-1])
     if sum(map(bool, columns)) < 2:
         return None
     table_rows = []

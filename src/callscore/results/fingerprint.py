@@ -22,9 +22,12 @@ LOCAL_ENCODER = "sentence_transformers"
 SEPARATOR = "|"
 
 
-def fingerprint(progress: str, config: EvalConfig) -> str:
-    """Of a run with this progress, scored with this config: its files by size and time."""
-    parts = [SCHEMA, _installed(), str(config.path.absolute()), list(_files(config))]
+def fingerprint(progress: str, config: EvalConfig, people: bytes = b"") -> str:
+    """Of a run with this progress, scored with this config: its files by size and time.
+
+    `people` are the verdicts of people on its replies, besides those in files.
+    """
+    parts = [SCHEMA, _installed(), str(config.path.resolve()), list(_files(config)), people]
     raw = msgspec.json.encode(parts)
     return f"{progress}{SEPARATOR}{hashlib.blake2b(raw, digest_size=16).hexdigest()}"
 
@@ -47,9 +50,9 @@ def _stamps(paths: Iterable[Path]) -> Iterator[tuple[str, int, int]]:
         try:
             found = path.stat()
         except OSError:
-            yield str(path), -1, -1
+            yield str(path.resolve()), -1, -1
         else:
-            yield str(path), found.st_size, found.st_mtime_ns
+            yield str(path.resolve()), found.st_size, found.st_mtime_ns
 
 
 @cache

@@ -260,7 +260,7 @@ class Remeasured(msgspec.Struct, frozen=True):
     before: CaseResult
     result: CaseResult
     card: Scorecard
-    """Its values equal those of a full rescore; it has no intervals."""
+    """It equals that of a full rescore."""
     version: str
 
 

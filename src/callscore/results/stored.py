@@ -14,32 +14,22 @@ from callscore.config.config import EvalConfig
 from callscore.core.case import Case, Reply
 from callscore.core.errors import CallscoreError, UsageError
 from callscore.core.judging import Verdict
-from callscore.core.spec import rate
+from callscore.core.scorecard import CaseResult
 from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
 from callscore.evaluate.case_steps import reply_text
+from callscore.evaluate.given_verdicts import verdict_record
 from callscore.export.sources import TaskPromptBuilder
-from callscore.report.details.decoded_case import decode_case
-from callscore.report.details.form_agreement import (
-    CallDecisionConfusion,
-    FormTotals,
-    QuestionCounter,
-    SentimentConfusion,
-)
-from callscore.report.details.slices import Slices
 from callscore.report.source import Answer, CaseView, ReportSource
 from callscore.results.build import build_command, build_index
+from callscore.results.counts import count_cases
 from callscore.results.fingerprint import fingerprint, progress_in
 from callscore.results.port import (
     PAGE_ROWS,
     QUEUES,
-    SEARCHES,
-    SHOWS,
-    SORTS,
     IndexedCaseView,
     MatrixCell,
     MatrixPage,
     MatrixQuery,
-    MatrixRow,
     Neighbours,
     QueryError,
     Remeasured,
@@ -51,28 +41,34 @@ from callscore.results.port import (
     VerdictItem,
     VerdictPage,
 )
-from callscore.results.rows import SCORE, decode_view
+from callscore.results.queries import (
+    Ratings,
+    check_allowed,
+    filter_of,
+    matrix_cell,
+    matrix_row,
+    parse_key,
+)
+from callscore.results.rows import decode_view
 from callscore.results.writer import Head, decode_card, decode_head
 from callscore.runner.stored_runs import config_of_run
 from callscore.store.address import StoreAddress, open_store
 from callscore.store.files import lines_of
 from callscore.store.input_records import read_case, read_case_head
 from callscore.store.protocol import Store
-from callscore.store.results_filter import MARKS, CaseFilter
+from callscore.store.results_filter import CaseFilter
 from callscore.store.results_index import (
-    CellRow,
     FoundCase,
     Scoring,
     VerdictsWanted,
     open_index,
 )
 from callscore.store.run_records import RunRecord
-from callscore.suites.registry import Catalog, template_of
+from callscore.store.verdict_records import to_file_record
+from callscore.suites.registry import template_of
 
 READ_TOGETHER = 64
 """Cases that are read from the index at once."""
-MAX_NAMED = 20
-"""Allowed values that a message names."""
 
 _encode_record = msgspec.json.Encoder().encode
 _decode_record = msgspec.json.Decoder(RunRecord).decode
@@ -86,6 +82,7 @@ class StoredResults:
         self._address = store
         self._eval_file = eval_file
         self._lock = RLock()
+        self._remeasuring = RLock()
         self._store: Store = open_store(store, only_reading=True)
         self._index = open_index(store)
         self._builds: dict[int, Thread] = {}
@@ -195,11 +192,14 @@ class StoredResults:
         return config_of_run(record, self._address, self._eval_file)
 
     def _fingerprint(self, run: int) -> str:
-        with self._reading() as store:
-            progress = store.progress().get(run)
-        if progress is None:
-            raise UsageError(f"{self._address}: has no run {run}")
-        return fingerprint(progress, self._config(run))
+        record, progress = self._record(run)
+        config = config_of_run(record, self._address, self._eval_file)
+        return fingerprint(progress, config, b"".join(self._index.people(run).values()))
+
+    @property
+    def keeps_index(self) -> bool:
+        """Whether the index is a file; otherwise the store cannot be written."""
+        return self._index.is_kept
 
     def is_fresh(self, run: int) -> bool:
         """Whether the index of a run holds."""
@@ -251,7 +251,7 @@ class StoredResults:
 
     def _build(self, run: int, found: str) -> None:
         try:
-            if isinstance(self._address, Path) and self._index.path.exists():
+            if isinstance(self._address, Path) and self._index.is_kept:
                 self._build_in_process(run, self._address)
             else:
                 self.build(run)
@@ -304,12 +304,12 @@ class StoredResults:
         """A page of cases; raises QueryError that names the allowed values."""
         scoring = self._scoring(run)
         head = self._head(scoring)
-        chosen = _filter(query, head)
-        after = _key(query.after) if query.after else None
+        chosen = filter_of(query, head)
+        after = parse_key(query.after) if query.after else None
         found = self._index.select(scoring.id, chosen, after, PAGE_ROWS + 1)
         page = found[:PAGE_ROWS]
         cells = self._cells(scoring, page, chosen, head)
-        rows = [_matrix_row(one, cells[one.place]) for one in page]
+        rows = [matrix_row(one, cells[one.place]) for one in page]
         return MatrixPage(
             rows,
             self._total(scoring, chosen, head),
@@ -329,10 +329,10 @@ class StoredResults:
     ) -> Mapping[int, Sequence[MatrixCell]]:
         order = list(chosen.models) or list(head.models)
         found: dict[int, dict[str, MatrixCell]] = {one.place: {} for one in page}
-        rating = _Ratings(chosen.metric)
+        rating = Ratings(chosen.metric)
         for place, cell in self._index.cells(scoring.id, [one.place for one in page]):
             if cell.model in order:
-                found[place][cell.model] = _matrix_cell(cell, chosen.metric, rating)
+                found[place][cell.model] = matrix_cell(cell, chosen.metric, rating)
         return {
             place: [cells[model] for model in order if model in cells]
             for place, cells in found.items()
@@ -342,7 +342,7 @@ class StoredResults:
         """The cases before and after one."""
         scoring = self._scoring(run)
         head = self._head(scoring)
-        chosen = _filter(query, head)
+        chosen = filter_of(query, head)
         total = self._total(scoring, chosen, head)
         value = self._index.value_of(scoring.id, chosen, place)
         if value is None:
@@ -421,9 +421,9 @@ class StoredResults:
         """The verdicts of a queue."""
         scoring = self._scoring(run)
         head = self._head(scoring)
-        _check("queue", filter.queue, QUEUES)
+        check_allowed("queue", filter.queue, QUEUES)
         if filter.model:
-            _check("model", filter.model, head.models)
+            check_allowed("model", filter.model, head.models)
         wanted = VerdictsWanted(filter.queue, filter.metric, filter.model, filter.by)
         most = filter.limit + 1
         found, total = self._index.verdicts(scoring.id, wanted, filter.after, most)
@@ -434,8 +434,35 @@ class StoredResults:
     def remeasure(
         self, run: int, place: int, model: str, rep: int, verdicts: Sequence[Verdict]
     ) -> Remeasured:
-        """Measure one reply again with the verdicts of people on it, and add everything up."""
-        raise NotImplementedError
+        """Measure one reply again with the verdicts of people on it, and add everything up.
+
+        The whole run is scored with them, as with a file of verdicts, so that nothing can differ.
+        """
+        view = self.case(run, place).view
+        case_id, before = view.case.id, _result_of(view, model, rep)
+        lines = b"".join(
+            msgspec.json.encode(to_file_record(verdict_record(case_id, model, rep, one))) + b"\n"
+            for one in verdicts
+        )
+        with self._remeasuring:
+            kept = self._index.people(run).get((case_id, model, rep), b"")
+            self._index.set_people(run, case_id, model, rep, lines)
+            try:
+                self.build(run)
+            except BaseException:
+                self._index.set_people(run, case_id, model, rep, kept)
+                raise
+        result = _result_of(self.case(run, place).view, model, rep)
+        card = decode_card(self._index.card(self._scoring(run).id)).card
+        return Remeasured(before, result, card, self.version(run))
+
+
+def _result_of(view: CaseView, model: str, rep: int) -> CaseResult:
+    for answer in view.answers:
+        if (answer.model, answer.run) == (model, rep):
+            return answer.result
+    known = ", ".join(f"{one.model} {one.run}" for one in view.answers)
+    raise QueryError(f"{model} {rep}: has no answer to {view.case.id!r}; expected one of {known}")
 
 
 class IndexedCases:
@@ -451,34 +478,6 @@ class IndexedCases:
         return self._results.views(self._scoring)
 
 
-def count_cases(views: Iterator[CaseView], settings: Mapping[str, object]) -> ReportCounts:
-    """What sections of a report count over some cases."""
-    statuses: dict[str, dict[str, int]] = {}
-    verdicts: dict[str, int] = {}
-    labels: dict[str, int] = {}
-    total = 0
-    questions, forms, slices = QuestionCounter(settings), FormTotals(), Slices()
-    sentiments, decisions = SentimentConfusion(), CallDecisionConfusion()
-    for view in views:
-        total += 1
-        case = decode_case(view)
-        questions.add(case)
-        forms.add(case)
-        sentiments.add_case(case)
-        decisions.add_case(case)
-        slices.add(case)
-        for answer in view.answers:
-            of_model = statuses.setdefault(answer.model, {})
-            of_model[answer.result.status] = of_model.get(answer.result.status, 0) + 1
-            for one in answer.verdicts:
-                verdicts[one.by] = verdicts.get(one.by, 0) + 1
-            for one in answer.labels:
-                labels[one.by] = labels.get(one.by, 0) + 1
-    return ReportCounts(
-        questions, forms, sentiments, decisions, slices, statuses, verdicts, labels, total
-    )
-
-
 def _lacks_reply(answer: Answer) -> bool:
     return answer.text is None and answer.result.status not in ("error", "not_run")
 
@@ -487,101 +486,3 @@ def _with_reply(answer: Answer, reply: object) -> Answer:
     if not isinstance(reply, Reply):
         return answer
     return msgspec.structs.replace(answer, text=reply_text(reply), tool_calls=reply.tool_calls)
-
-
-class _Ratings:
-    """Rates values of one metric; a score has no rating."""
-
-    def __init__(self, metric: str) -> None:
-        task = metric.partition(".")[0]
-        spec = None if metric == SCORE else Catalog().spec_with([task]).metrics.get(metric)
-        self._spec = spec
-
-    def of(self, value: float | None) -> str | None:
-        """The rating of a value; None if there is none."""
-        if self._spec is None or value is None:
-            return None
-        found = rate(value, self._spec.bands, self._spec.otherwise)
-        return None if found is None else str(found)
-
-
-def _matrix_cell(cell: CellRow, metric: str, ratings: _Ratings) -> MatrixCell:
-    value = cell.score
-    if metric != SCORE:
-        value = msgspec.json.decode(cell.measured).get(metric)
-    return MatrixCell(
-        cell.model,
-        cell.status,
-        cell.score,
-        cell.reps,
-        cell.same,
-        msgspec.json.decode(cell.reasons),
-        msgspec.json.decode(cell.flags),
-        ratings.of(value),
-        value,
-        cell.cost_usd,
-    )
-
-
-def _matrix_row(found: FoundCase, cells: Sequence[MatrixCell]) -> MatrixRow:
-    return MatrixRow(
-        found.place,
-        found.case_id,
-        found.call_id,
-        found.task,
-        found.lang,
-        msgspec.json.decode(found.tags),
-        found.turns,
-        found.gold,
-        [mark for mark, bit in MARKS.items() if found.marks & bit],
-        cells,
-        f"{found.value!r}~{found.place}",
-    )
-
-
-def _key(after: str) -> tuple[float, int]:
-    value, _, place = after.rpartition("~")
-    try:
-        return float(value), int(place)
-    except ValueError:
-        raise QueryError(f"after={after!r}: expected VALUE~PLACE, as a page names it") from None
-
-
-def _filter(query: MatrixQuery, head: Head) -> CaseFilter:
-    """The query as a filter of the index; raises QueryError."""
-    _check("show", query.show, SHOWS)
-    _check("sort", query.sort, SORTS)
-    _check("in", query.search, SEARCHES)
-    for model in query.model:
-        _check("model", model, head.models)
-    for name, value, allowed in (
-        ("task", query.task, head.tasks),
-        ("lang", query.lang, head.langs),
-        ("tag", query.tag, head.tags),
-        ("metric", query.metric, head.metrics),
-    ):
-        if value:
-            _check(name, value, allowed)
-    return CaseFilter(
-        query.show,
-        query.task,
-        query.lang,
-        query.tag,
-        query.q,
-        query.search,
-        tuple(query.model),
-        query.metric or SCORE,
-        query.min,
-        query.max,
-        query.delta,
-        query.reason,
-        query.sort,
-    )
-
-
-def _check(name: str, value: str, allowed: Sequence[str]) -> None:
-    if value not in allowed:
-        more = ", …" if len(allowed) > MAX_NAMED else ""
-        raise QueryError(
-            f"{name}={value!r}: expected one of {', '.join(allowed[:MAX_NAMED])}{more}"
-        )

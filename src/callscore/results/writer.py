@@ -14,7 +14,7 @@ from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.processes.value_bytes import from_bytes, to_bytes
 from callscore.report.source import Cases, CaseView, Provenance, ReportSource
 from callscore.results.rows import SCORE, case_row
-from callscore.store.results_index import CaseRow, ResultsIndex
+from callscore.store.results_index import CaseRow, ResultsIndex, Scoring
 from callscore.suites.registry import Catalog
 
 CHOSEN = ("RECOMMENDED", "LIKELY")
@@ -67,9 +67,10 @@ def decode_card(raw: bytes) -> KeptCard:
 class IndexWriter:
     """Adds one case after another to a new scoring; it is dropped if it is not finished."""
 
-    def __init__(self, index: ResultsIndex, run: int, fingerprint: str) -> None:
+    def __init__(self, index: ResultsIndex, run: int = 0) -> None:
+        """The number of a new run may be unknown before it ends."""
         self._index = index
-        self._scoring = index.begin(run, fingerprint)
+        self._scoring = index.begin(run)
         self._waiting: list[CaseRow] = []
         self._specs: dict[str, Spec] = {}
         self._place = 0
@@ -134,7 +135,7 @@ class IndexWriter:
         self._index.add(self._scoring, self._waiting)
         self._waiting = []
 
-    def finish(self, source: ReportSource) -> None:
+    def finish(self, run: int, fingerprint: str, source: ReportSource) -> None:
         """Let the scoring take the place of the one before."""
         self._flush()
         card = source.card
@@ -149,7 +150,8 @@ class IndexWriter:
             leader,
             None if leader is None else card.model(leader).final.score,
         )
-        self._index.finish(self._scoring, encode_head(head), encode_card(source))
+        scoring = Scoring(self._scoring, run, fingerprint, encode_head(head))
+        self._index.finish(scoring, encode_card(source))
         self._finished = True
 
 

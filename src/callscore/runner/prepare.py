@@ -53,6 +53,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     """Weights of the tasks in the Final Score, instead of those in the file (C-82)."""
     labels: Sequence[Path] = ()
     """Labels of people, instead of those in the file (STATS §5)."""
+    verdicts: Sequence[Path] = ()
+    """Verdicts of people, besides those in the file."""
     budget_usd: float | None = None
     preflight: bool = True
     unstored: bool = False
@@ -277,6 +279,7 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
         limit=options.limit,
         weights=options.weights or config.scoring.weights,
         labels=options.labels or config.scoring.labels,
+        verdicts=(*config.scoring.verdicts, *options.verdicts),
     )
     scoring.check_options()
     config = msgspec.structs.replace(config, scoring=scoring)

@@ -55,5 +55,7 @@ def purge_store(address: StoreAddress, run_ids: Sequence[int]) -> PurgeResult:
 
         return purge_runs(address, run_ids)
     from callscore.store.postgres.store import purge_database
+    from callscore.store.results_index import remove_index
 
+    remove_index(address)  # it has what was said in calls, and quotes of replies
     return purge_database(address, run_ids)

@@ -13,6 +13,7 @@ from callscore.core.errors import UsageError
 from callscore.store.connection import connect, log_of, map_sqlite_errors, transaction
 from callscore.store.events import blank_events, replies_named
 from callscore.store.journal import Journal
+from callscore.store.results_index import remove_index
 from callscore.store.run_records import has_ended
 
 _KEYS_OF = (
@@ -77,6 +78,7 @@ def purge_runs(path: Path, run_ids: Sequence[int]) -> PurgeResult:
         left = _count(connection)
         connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    remove_index(path)  # it has what was said in calls, and quotes of replies
     return PurgeResult(len(run_ids), replies - left, max(0, before - _size(path)))
 
 

@@ -26,7 +26,7 @@ from callscore.store.results_filter import LAST, CaseFilter, condition_of, order
 from callscore.store.run_records import decode_holder, encode_holder, has_ended, this_process
 
 SUFFIX = "-index"
-SCHEMA = 1
+SCHEMA = 2
 """Raised with every change of the tables: an index of another schema is replaced."""
 _TABLES = """
 CREATE TABLE scorings (
@@ -68,12 +68,12 @@ CREATE TABLE verdict_items (
 );
 CREATE INDEX verdict_items_of_scoring ON verdict_items (scoring, id);
 CREATE TABLE run_records (run INTEGER PRIMARY KEY, progress TEXT NOT NULL, record BLOB NOT NULL);
-CREATE TABLE blocks (
-    scoring INTEGER NOT NULL, number INTEGER NOT NULL, body BLOB NOT NULL,
-    PRIMARY KEY (scoring, number)
+CREATE TABLE people (
+    run INTEGER NOT NULL, case_id TEXT NOT NULL, model TEXT NOT NULL, rep INTEGER NOT NULL,
+    lines BLOB NOT NULL, PRIMARY KEY (run, case_id, model, rep)
 );
 """
-_OF_SCORING = ("cases", "cells", "views", "call_texts", "verdict_items", "blocks")
+_OF_SCORING = ("cases", "cells", "views", "call_texts", "verdict_items")
 _CASE_COLUMNS = "case_id, call_id, task, lang, tags, turns, gold, marks"
 
 
@@ -188,6 +188,7 @@ class ResultsIndex:
     def __init__(self, path: Path | None) -> None:
         """Without a path it is kept in memory, for a store that cannot be written."""
         self.path = path or Path(":memory:")
+        self.is_kept = path is not None
         self._lock = RLock()
         self._connection = self._open(path)
 
@@ -244,15 +245,15 @@ class ResultsIndex:
 
     # Writing
 
-    def begin(self, run: int, fingerprint: str) -> int:
+    def begin(self, run: int = 0) -> int:
         """Start a scoring; returns its number. Removes what ended processes have left."""
         with self._writing() as connection:
             left = connection.execute("SELECT id, holder FROM scorings WHERE finished = 0")
             ended = [number for number, raw in left.fetchall() if has_ended(decode_holder(raw))]
             _drop(connection, ended)
             cursor = connection.execute(
-                "INSERT INTO scorings (run, fingerprint, holder) VALUES (?, ?, ?)",
-                (run, fingerprint, encode_holder(this_process())),
+                "INSERT INTO scorings (run, fingerprint, holder) VALUES (?, '', ?)",
+                (run, encode_holder(this_process())),
             )
             return int(cursor.lastrowid or 0)
 
@@ -277,17 +278,18 @@ class ResultsIndex:
                 [(scoring, *row) for case in cases for row in case.verdicts],
             )
 
-    def finish(self, scoring: int, head: bytes, card: bytes) -> None:
+    def finish(self, scoring: Scoring, card: bytes) -> None:
         """Let a scoring take the place of the one before."""
         with self._writing() as connection:
             connection.execute(
-                "UPDATE scorings SET finished = 1, holder = NULL, head = ?, card = ? WHERE id = ?",
-                (head, card, scoring),
+                "UPDATE scorings SET finished = 1, holder = NULL, run = ?, fingerprint = ?,"
+                " head = ?, card = ? WHERE id = ?",
+                (scoring.run, scoring.fingerprint, scoring.head, card, scoring.id),
             )
             older = connection.execute(
                 "SELECT id FROM scorings WHERE finished = 1 AND id < ?1 AND run ="
                 " (SELECT run FROM scorings WHERE id = ?1)",
-                (scoring,),
+                (scoring.id,),
             )
             _drop(connection, [number for (number,) in older.fetchall()])
 
@@ -303,7 +305,26 @@ class ResultsIndex:
                 "INSERT OR REPLACE INTO run_records VALUES (?, ?, ?)", (run, progress, record)
             )
 
+    def set_people(self, run: int, case_id: str, model: str, rep: int, lines: bytes) -> None:
+        """Keep what people say about a reply, as lines of a verdicts file; empty: nothing."""
+        key = (run, case_id, model, rep)
+        with self._writing() as connection:
+            connection.execute(
+                "DELETE FROM people WHERE run = ? AND case_id = ? AND model = ? AND rep = ?", key
+            )
+            if lines:
+                connection.execute("INSERT INTO people VALUES (?, ?, ?, ?, ?)", (*key, lines))
+
     # Reading
+
+    def people(self, run: int) -> dict[tuple[str, str, int], bytes]:
+        """By case, model and repeat, what people say about replies of a run."""
+        rows = self._rows(
+            "SELECT case_id, model, rep, lines FROM people WHERE run = ?"
+            " ORDER BY case_id, model, rep",
+            (run,),
+        )
+        return {(case_id, model, rep): bytes(lines) for case_id, model, rep, lines in rows}
 
     def kept_records(self) -> dict[tuple[int, str], bytes]:
         """What lists show of runs, by run and its progress."""

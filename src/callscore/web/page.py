@@ -26,7 +26,13 @@ RUN_TABS = {
     "agents": "Agents",
 }
 """The words of paths, and the tabs of a run; a tab is shown if a screen serves its path."""
-SITE_TABS = {"/": "Runs", "/data": "Data", "/label": "Label", "/events": "Log"}
+SITE_TABS = {
+    "/": "Runs",
+    "/compare": "Compare",
+    "/data": "Data",
+    "/label": "Label",
+    "/events": "Log",
+}
 KEYS = {
     "j": "next",
     "k": "previous",
@@ -49,6 +55,7 @@ def static_files() -> dict[str, tuple[str, bytes, str]]:
         "app.css": ("text/css", style.encode()),
         "app.js": ("text/javascript", (_STATIC / "app.js").read_bytes()),
         "icon.svg": ("image/svg+xml", (_STATIC / "icon.svg").read_bytes()),
+        "label.js": ("text/javascript", (_STATIC / "label.js").read_bytes()),
         "htmx.js": ("text/javascript", (_STATIC / "htmx.js").read_bytes()),
     }
     return {
@@ -147,6 +154,7 @@ def error_page(status: int, why: str, remedy: Child = None) -> Page:
         404: "There is no such page",
         409: "Someone was faster",
         413: "The file is too large",
+        422: "These files cannot be used",
         500: "Callscore has failed",
         503: "The store cannot be read",
     }

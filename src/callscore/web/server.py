@@ -16,9 +16,10 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from callscore.core.errors import CallscoreError, StoreError, UsageError
+from callscore.core.errors import CallscoreError, DataError, StoreError, UsageError
 from callscore.report.markup import Html, join, tag
 from callscore.results.port import QueryError
+from callscore.uploads.data_folder import TooLarge
 from callscore.web.page import error_page, render_page, static_files, version_line
 from callscore.web.query import encode_query, parse_query
 from callscore.web.screen import (
@@ -48,6 +49,8 @@ STATUSES: Mapping[type[CallscoreError], int] = {
     Forbidden: 403,
     StoreError: 503,
     UsageError: 400,
+    TooLarge: 413,
+    DataError: 422,
 }
 """By error, the first that fits."""
 AiohttpHandler = Callable[[web.Request], Awaitable[web.StreamResponse]]

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from callscore.core.case import Case, Malformed, Reply
+from callscore.core.case import Case, Malformed, Reply, ToolCall
 from callscore.core.errors import DataError
 from callscore.core.judging import Item, Verdict
 from callscore.core.task import Measured
@@ -50,6 +50,54 @@ CALLS = {"calls": [{"find": {"id": ["rs1", "RS-1"], "species": ["human", ""]}}]}
 )
 def test_any_accepted_value_in_any_usual_form(call: Any) -> None:
     assert scored(CALLS, {"calls": [call]}).measures[SCORE].value == 1.0
+
+
+FIND = {"name": "gene.find", "parameters": {"type": "dict", "properties": {"p": {"type": "any"}}}}
+GENE = {"calls": [{"gene.find": {"id": ["rs1"]}}]}
+
+
+@pytest.mark.parametrize("name", ["gene.find", "gene_find"])
+def test_the_same_calls_score_the_same_as_text_and_as_tool_calls(name: str) -> None:
+    reference = TASK.reference(case(GENE, tools=[{"type": "function", "function": FIND}]))
+    as_text = Reply(
+        '{"tool_calls": [{"function": {"name": "gene.find", "arguments": {"id": "rs1"}}}]}'
+    )
+    as_calls = Reply("", "tool_calls", tool_calls=(ToolCall(name, '{"id": "rs1"}'),))
+    for reply in (as_text, as_calls):
+        found = TASK.measure(reference, TASK.read(reference, reply), {})
+        assert found.measures[SCORE].value == 1.0
+
+
+def test_a_case_with_tools_sends_them_in_a_form_that_every_api_takes() -> None:
+    prompt = TASK.prompt(case(GENE, tools=[FIND]))
+    (tool,) = prompt.tools
+    assert tool.name == "gene_find"
+    assert tool.parameters == {"type": "object", "properties": {"p": {}}}
+    assert "JSON" not in prompt.messages[0].content
+    assert TASK.prompt(case(GENE)).tools == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "score"),
+    [
+        ("None of my tools can do that.", None, 1.0),
+        ('{"calls": []}', None, 1.0),
+        ('{"calls": [', None, 0.0),
+        ("None of my", "length", 0.0),
+    ],
+)
+def test_plain_text_makes_no_call_if_tools_are_offered(
+    text: str, finish: str | None, score: float
+) -> None:
+    reference = TASK.reference(case({"calls": []}, tools=[FIND]))
+    output = TASK.read(reference, Reply(text, finish))
+    assert TASK.measure(reference, output, {}).measures[SCORE].value == score
+
+
+def test_truncated_tool_calls_count_as_malformed() -> None:
+    reference = TASK.reference(case(GENE, tools=[FIND]))
+    reply = Reply("", "length", tool_calls=(ToolCall("gene_find", '{"id": "rs1"}'),))
+    assert isinstance(TASK.read(reference, reply), Malformed)
 
 
 def test_a_wrong_value_lowers_values_alone() -> None:
@@ -157,10 +205,9 @@ def test_an_unknown_form_is_a_data_error(expected: Any) -> None:
     assert error.value.field.startswith("expected_outcome")
 
 
-def test_the_prompt_shows_the_tools_and_the_form_of_the_answer() -> None:
-    prompt = TASK.prompt(case(CALLS, tools=[{"name": "find"}]))
+def test_without_tools_the_prompt_shows_the_form_of_the_answer() -> None:
+    prompt = TASK.prompt(case(CALLS))
     system, user = (message.content for message in prompt.messages)
-    assert '"find"' in system
     assert '"calls"' in system
     assert "rs1" not in system + user
 

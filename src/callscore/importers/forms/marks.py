@@ -11,6 +11,7 @@ import difflib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -22,6 +23,7 @@ from callscore.importers.tables import (
     format_cell,
     group_rows,
     heading_of,
+    list_names,
     normalise_column,
     read_tables,
 )
@@ -80,7 +82,7 @@ def read_marks(
     """Read every filled-in form of the tables in a file; raises DataError."""
     found = False
     seen: list[Table] = []
-    for raw in read_tables(source, lambda row: _is_heading(row, form, options.columns)):
+    for raw in mark_tables(source, form, options.columns):
         seen.append(raw)
         table = _rename(raw, options.columns)
         if not _is_heading(table.columns, form, {}):
@@ -267,7 +269,7 @@ def _rows_of_calls(
     call, columns = table.column(CALL) or "", _sort_columns(table, form)
     _check_headings(table, columns, form, source, options)
     if columns.unread:
-        notes.append(f"{source.name}: not read: {', '.join(columns.unread)}")
+        notes.append(f"{source.name}: not read: {list_names(columns.unread)}")
     evaluator = table.column(EVALUATOR)
     for row in table.rows:
         place = f"{source.name}: {row.where}"
@@ -293,6 +295,59 @@ def _rows_of_calls(
         yield Evaluation(call_id, answers, person, source.name)
 
 
+Meaning = Literal["call", "question", "comment", "evaluator", "unread", "unknown", "ignored"]
+
+
+class MarkColumn(msgspec.Struct, frozen=True):
+    """A column of a table of marks, and what it is read as."""
+
+    heading: str
+    meaning: Meaning
+    question: str = ""
+    """The id of the question that it marks or comments on."""
+    nearest: str = ""
+    """The id of the question with the nearest name, if it is unknown."""
+
+
+def describe_columns(table: Table, form: Form, columns: Mapping[str, str]) -> list[MarkColumn]:
+    """What every column of a table of marks is read as; nothing is refused."""
+    renamed = _rename(table, columns)
+    sorted_ = _sort_columns(renamed, form)
+    commented = {column: about for about, found in sorted_.comments.items() for column in found}
+    call, evaluator = renamed.column(CALL), renamed.column(EVALUATOR)
+    by_rows = {renamed.column(names) for names in (QUESTION, ANSWER, COMMENT)}
+    in_rows = _has_rows_of_questions(renamed, form)
+    described = []
+    for heading, column in zip(table.columns, renamed.columns, strict=True):
+        meaning: Meaning = "unknown"
+        question = nearest = ""
+        if not column:
+            meaning = "ignored"
+        elif column == call:
+            meaning = "call"
+        elif column == evaluator:
+            meaning = "evaluator"
+        elif in_rows and column in by_rows:
+            meaning = "comment" if column == renamed.column(COMMENT) else "question"
+        elif column in sorted_.questions:
+            meaning, question = "question", sorted_.questions[column].id
+        elif column in commented:
+            meaning, question = "comment", commented[column]
+        elif in_rows or column in sorted_.unread:
+            meaning = "unread"
+        else:
+            near = _nearest_question(heading_of(column), form)
+            nearest = near.id if near is not None else ""
+        if heading:
+            described.append(MarkColumn(heading, meaning, question, nearest))
+    return described
+
+
+def mark_tables(source: Source, form: Form, columns: Mapping[str, str]) -> list[Table]:
+    """The tables of a file of marks, with the headings that it has."""
+    return read_tables(source, lambda row: _is_heading(row, form, columns))
+
+
 def _check_headings(
     table: Table, columns: _Columns, form: Form, source: Source, options: MarkOptions
 ) -> None:
@@ -304,12 +359,12 @@ def _check_headings(
         both = [repr(name) for name, one in columns.questions.items() if one.id == twice]
         raise DataError(f"{' and '.join(both)} are both the question {twice!r}", place=place)
     missing = [one for one in scored_questions(form) if one.id not in filled]
-    lacking = f"questions without a column: {', '.join(map(_named, missing))}"
+    lacking = f"questions without a column: {list_names([_named(one) for one in missing])}"
     if columns.unknown:
         heading, *others = map(heading_of, columns.unknown)
         raise DataError(
             f"is not a question of the form{_nearest(heading, form)}; "
-            + (f"nor are {', '.join(map(repr, others))}; " if others else "")
+            + (f"nor are {list_names([repr(other) for other in others])}; " if others else "")
             + (f"{lacking}; " if missing else "")
             + f"headings found: {table.headings}. Map it with --columns '{heading}=QUESTION', "
             f"or ignore it with --columns '{heading}='",
@@ -381,13 +436,18 @@ def _named(question: FormQuestion) -> str:
 
 def _nearest(name: str, form: Form) -> str:
     """The question with the nearest id or words, for a message; empty if none is near."""
+    near = _nearest_question(name, form)
+    return f" (nearest: {_named(near)})" if near is not None else ""
+
+
+def _nearest_question(name: str, form: Form) -> FormQuestion | None:
     keys: dict[str, FormQuestion] = {}
     for question in form.questions:
         for text in (question.title, question.id):
             keys[normalise_column(text)] = question
     wanted = normalise_column(name)
     near = difflib.get_close_matches(wanted, keys, 1, 0.55) or _containing(wanted, keys)
-    return f" (nearest: {_named(keys[near[0]])})" if near else ""
+    return keys[near[0]] if near else None
 
 
 def _containing(wanted: str, keys: Iterable[str]) -> list[str]:

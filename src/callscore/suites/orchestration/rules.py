@@ -36,8 +36,9 @@ def answer_case(messages: Sequence[Message], tools: Sequence[Tool] | None) -> Fa
         graph = {"nodes": [node], "edges": [["START", "1"], ["1", "END"]]}
         return FakeReply(msgspec.json.encode(graph).decode())
     call = _choose_call(messages, tools)
-    calls = [] if call is None else [{"name": call.name, "arguments": msgspec.Raw(call.arguments)}]
-    return FakeReply(msgspec.json.encode({"calls": calls}).decode())
+    if call is None:
+        return FakeReply(msgspec.json.encode({"calls": []}).decode())
+    return FakeReply("", (call,))
 
 
 def _write_plan(messages: Sequence[Message]) -> str:

@@ -51,12 +51,23 @@ class _FileStep(NamedTuple):
 
 def read_steps(value: Any, cards: Cards) -> list[RawStep]:
     """The steps of a decoded scenario file; raises DataError with the step and the field."""
+    _refuse_unconfirmed(value)
     steps = value.get("steps") if isinstance(value, Mapping) else None
     if not isinstance(steps, list):
         raise DataError("expected a scenario with a list of steps", field="steps")
     found = [_step(entry, number, cards) for number, entry in enumerate(steps, 1)]
     _refuse_repeated_ids(found)
     return [RawStep(step.step_id, step.agent, _text(step), step.workflow) for step in found]
+
+
+def _refuse_unconfirmed(value: Any) -> None:
+    """Refuse a scenario whose expected steps are only what an agent once did."""
+    metadata = value.get("metadata") if isinstance(value, Mapping) else None
+    if isinstance(metadata, Mapping) and metadata.get("confirmed") is False:
+        raise DataError(
+            "is not confirmed; expected a person to check the expected steps and to set it to true",
+            field="metadata.confirmed",
+        )
 
 
 def _refuse_repeated_ids(steps: Sequence[_FileStep]) -> None:

@@ -11,12 +11,14 @@ A malformed entry affects only its own step (Q25).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from callscore.core.errors import DataError
+from callscore.suites.orchestration.scenario.cards import Cards
+from callscore.suites.orchestration.scenario.file_steps import read_steps
 from callscore.suites.orchestration.scenario.model import RawStep
 
 OUR_FORM = "orchestration-1"
@@ -133,14 +135,8 @@ def _step_id(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-class _OurStep(msgspec.Struct):
-    step_id: int
-    agent: str
-    content: str
-
-
 class _OurScenario(msgspec.Struct):
-    steps: list[_OurStep]
+    steps: list[Any]
 
 
 class _OurRun(msgspec.Struct):
@@ -159,15 +155,19 @@ def _read_our_form(value: Mapping[str, Any], scenario_id: str) -> ScenarioRecord
         file = msgspec.convert(value, _OurFile)
     except msgspec.ValidationError as error:
         raise DataError(f"{error}; expected scenario.steps and runs") from None
-    steps = tuple(RawStep(s.step_id, s.agent, s.content) for s in file.scenario.steps)
+    steps = tuple(read_steps(value["scenario"], Cards()))
     planning = {step.step_id for step in steps if not step.by_sub_agent}
-    runs = tuple(_read_our_run(run, planning) for run in file.runs)
+    known = {step.step_id for step in steps}
+    runs = tuple(_read_our_run(run, planning, known) for run in file.runs)
     return ScenarioRecording(scenario_id, runs, (steps,) * len(runs), file.model)
 
 
-def _read_our_run(run: _OurRun, planning: Iterable[int]) -> RecordedRun:
+def _read_our_run(run: _OurRun, planning: Iterable[int], known: Collection[int]) -> RecordedRun:
     stray: list[str] = []
     answers = _replies_by_step(run.answers, "step", stray)
+    stray += [f"step {step} is not in the scenario" for step in answers if step not in known]
+    if stray:
+        raise DataError(f"{stray[0]}; expected every step once", field=f"runs: run {run.run}")
     plans = {step: answer for step, answer in answers.items() if step in planning}
     steps = {step: answer for step, answer in answers.items() if step not in plans}
     return RecordedRun(run.run, plans, steps, tuple(stray))

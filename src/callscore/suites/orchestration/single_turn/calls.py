@@ -12,6 +12,7 @@ from callscore.suites.orchestration.decision.parse import read_calls
 from callscore.suites.orchestration.scenario.model import DecodedCall
 from callscore.suites.orchestration.spec import spec
 
+_KEYS = ("calls", "actions", "tool_calls")
 LEFT_OUT = ""
 """An accepted value that means: the argument may be left out."""
 
@@ -84,8 +85,11 @@ def state_changing_calls(calls: Sequence[DecodedCall]) -> tuple[DecodedCall, ...
 def predicted_calls(
     output: Mapping[str, Any],
 ) -> tuple[tuple[DecodedCall, ...], tuple[str, ...]] | Malformed:
-    """`calls` or `actions`: each `{name, arguments|kwargs}`, `{function: …}` or `{tool: {…}}`."""
-    listed = output.get("calls", output.get("actions"))
+    """The calls of an output; each is `{name, arguments|kwargs}`, `{function: …}` or `{tool: {…}}`.
+
+    Their list is named `calls`, `actions` or `tool_calls`.
+    """
+    listed = next((output[key] for key in _KEYS if key in output), None)
     if not isinstance(listed, list):
         return Malformed("structure", 'no list of calls; expected {"calls": […]}')
     calls, malformed = read_calls([_normalize_call(call) for call in listed])

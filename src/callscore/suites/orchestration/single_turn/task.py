@@ -12,13 +12,19 @@ from callscore.core.case import Case, Malformed, Message, Prompt, Reply, Tool
 from callscore.core.errors import DataError
 from callscore.core.judging import Item, Question, Verdict, Verdicts
 from callscore.core.measure import MALFORMED, Measure, undefined
-from callscore.core.strict_json import read_object
+from callscore.core.strict_json import is_finished, read_object
 from callscore.core.task import ItemCount, Measured, Task
 from callscore.suites.orchestration.call.measures import CallScore, measure_calls
 from callscore.suites.orchestration.call.questions import METRIC, OFFERED
+from callscore.suites.orchestration.decision.parse import read_calls
 from callscore.suites.orchestration.scenario.model import DecodedCall
 from callscore.suites.orchestration.single_turn import calls as call_forms
 from callscore.suites.orchestration.single_turn.graph import SubTasks, measure_graph, read_graph
+from callscore.suites.orchestration.single_turn.native_tools import (
+    calls_by_tool_name,
+    offered_tools,
+    read_tools,
+)
 
 if TYPE_CHECKING:
     from callscore.core.noise import FakeReply, JsonOutcome, Noise
@@ -37,7 +43,11 @@ GRAPH_SLUGS = (
     "orchestration.exact_plan",
 )
 SCORE = "orchestration.case_score"
-TOOLS = "Tools: "
+CALL_TOOLS = (
+    "Serve the request with your tools: call every tool that it needs, with the arguments that the "
+    "conversation gives. If no tool fits, or something required is missing, call none and say so."
+)
+_PLAIN_TEXT = ("not_json", "refusal")
 CALL_FORM = '{"calls": [{"name": …, "arguments": {…}}]}'
 GRAPH_FORM = '{"nodes": [{"id": 1, "text": …}], "edges": [["START", "1"], ["1", "END"]]}'
 _OTHER_FORM = undefined("the case has no part of this kind")
@@ -68,12 +78,15 @@ class OrchestrationTask(Task[SingleTurnReference, SingleTurnOutput]):
     def reference(self, case: Case) -> SingleTurnReference:
         """The expected calls, actions or graph; raises DataError if there are none."""
         expected = case.expected_outcome
+        tools = read_tools(case.config.get("tools"))
         if "calls" in expected:
             calls = call_forms.expected_calls(expected["calls"])
-            return SingleTurnReference(calls, tools=_tools(case.config.get("tools")))
+            return SingleTurnReference(calls, tools=tools)
         if "actions" in expected:
             calls = call_forms.expected_actions(expected["actions"])
-            return SingleTurnReference(calls, actions=True, tools=_tools(case.config.get("tools")))
+            return SingleTurnReference(
+                calls, actions=True, tools=read_tools(case.config.get("tools"))
+            )
         graph = read_graph(expected)
         if isinstance(graph, Malformed):
             raise DataError(
@@ -84,37 +97,42 @@ class OrchestrationTask(Task[SingleTurnReference, SingleTurnOutput]):
         return SingleTurnReference(graph=graph)
 
     def prompt(self, case: Case) -> Prompt:
-        """The conversation, the tools, and the form of the reply."""
-        form = GRAPH_FORM if "nodes" in case.expected_outcome else CALL_FORM
-        tools = msgspec.json.encode(case.config.get("tools", [])).decode()
+        """The conversation with the tools, or the form of the reply if there are none."""
         transcript = case.transcript
         turns = (
             transcript
             if isinstance(transcript, str)
             else "\n".join(f"{turn.speaker or 'user'}: {turn.text}" for turn in transcript)
         )
-        system = f"{TOOLS}{tools}\nReturn one JSON object of the form {form}."
-        return Prompt((Message("system", system), Message("user", turns)))
+        if "nodes" in case.expected_outcome:
+            return Prompt((Message("system", _asked_as(GRAPH_FORM)), Message("user", turns)))
+        tools = offered_tools(read_tools(case.config.get("tools")))
+        system = CALL_TOOLS if tools else _asked_as(CALL_FORM)
+        return Prompt((Message("system", system), Message("user", turns)), tools=tools)
 
     def outcome_keys(self) -> Sequence[str]:
         """The keys of the three forms of an expected outcome."""
         return ("calls", "actions", "nodes", "edges")
 
     def read(self, reference: SingleTurnReference, reply: Reply) -> SingleTurnOutput | Malformed:
-        """The model's calls or graph, or why it is neither."""
+        """The model's calls or graph, or why it is neither.
+
+        Calls may be tool calls or text. Plain text makes no call if tools were offered.
+        """
+        if reply.tool_calls and reference.graph is None and is_finished(reply):
+            named = calls_by_tool_name(reply.tool_calls, reference.tools)
+            return _output(reference, *read_calls(named))
         parsed = read_object(reply, "fenced")
         if isinstance(parsed, Malformed):
-            return parsed
+            says_so = reference.tools and parsed.cause in _PLAIN_TEXT
+            return SingleTurnOutput() if says_so else parsed
         if reference.graph is not None:
             graph = read_graph(parsed.value)
             return graph if isinstance(graph, Malformed) else SingleTurnOutput(graph=graph)
         found = call_forms.predicted_calls(parsed.value)
         if isinstance(found, Malformed):
             return found
-        calls, malformed = found
-        return SingleTurnOutput(
-            call_forms.state_changing_calls(calls) if reference.actions else calls, malformed
-        )
+        return _output(reference, *found)
 
     def count_items(self, case: Case) -> ItemCount:
         """Every value of the expected calls may need a judge."""
@@ -127,11 +145,8 @@ class OrchestrationTask(Task[SingleTurnReference, SingleTurnOutput]):
         """One call of the tool that fits best, or a graph with one node."""
         from callscore.suites.orchestration.rules import answer_case
 
-        offered, _, form = prompt.messages[0].content.removeprefix(TOOLS).partition("\n")
-        if GRAPH_FORM in form:
-            return answer_case(prompt.messages[1:], None)
-        tools = _tools(msgspec.json.decode(offered))
-        return answer_case(prompt.messages[1:], list(tools.values()))
+        is_graph = GRAPH_FORM in prompt.messages[0].content
+        return answer_case(prompt.messages[1:], None if is_graph else prompt.tools)
 
     def degrade(self, outcome: JsonOutcome, noise: Noise) -> FakeReply | None:
         """Calls, actions or graphs with changed, missing and invented parts."""
@@ -195,6 +210,18 @@ def _measure_graph(reference: SingleTurnReference, output: SingleTurnOutput) -> 
     return Measured(_fill_slugs(measures), ("nodes_matched_by_words",) if found.lexical else ())
 
 
+def _output(
+    reference: SingleTurnReference, calls: Sequence[DecodedCall], malformed: Sequence[str]
+) -> SingleTurnOutput:
+    """The calls that are compared; in lists of actions, those that change something."""
+    compared = call_forms.state_changing_calls(calls) if reference.actions else calls
+    return SingleTurnOutput(tuple(compared), tuple(malformed))
+
+
+def _asked_as(form: str) -> str:
+    return f"Return one JSON object of the form {form}."
+
+
 def _leaves(value: Any) -> Iterator[Any]:
     """Every value in an outcome that is neither list nor object."""
     if isinstance(value, (dict, list)):
@@ -212,18 +239,6 @@ def _fill_slugs(measures: Mapping[str, Measure]) -> Mapping[str, Measure]:
     """Every slug of the task; those of the other form do not apply."""
     found = {slug: measures.get(slug, _OTHER_FORM) for slug in (*CALL_SLUGS, *GRAPH_SLUGS)}
     return {**found, SCORE: _case_score(found)}
-
-
-def _tools(tools: Any) -> dict[str, Tool]:
-    found = {}
-    for tool in tools if isinstance(tools, list) else ():
-        if isinstance(tool, Mapping) and isinstance(tool.get("name"), str):
-            parameters = tool.get("parameters")
-            schema = parameters if isinstance(parameters, Mapping) else {}
-            about = tool.get("description")
-            description = about if isinstance(about, str) else ""
-            found[tool["name"]] = Tool(tool["name"], description, schema)
-    return found
 
 
 def _case_score(measures: Mapping[str, Measure]) -> Measure:

@@ -1,0 +1,1 @@
+"""Recordings of agents: conversations with tool calls, and benchmarks of tool calls."""

@@ -1,0 +1,142 @@
+"""References that may be wrong: models agree with each other, and against the expected outcome.
+
+A field is suspicious if at least two models give the same value and the reference has another one.
+Every model counts with the logarithm of its odds to be right on the same kind of field elsewhere:
+a model that is right on 9 of 10 other calls counts 2.2, one that is right on half of them nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from callscore.report.details.decoded_case import DecodedCase, compare_fields, has_reply
+from callscore.report.details.form_marks import MarkReader
+
+LEAST_MODELS = 2
+_IDENTIFIED = re.compile(r"^(\S+) .*? · (.+)$")
+
+
+class FieldVotes(msgspec.Struct, frozen=True):
+    """What every model says about one field of one case, and what the reference says."""
+
+    place: int
+    case_id: str
+    task: str
+    field: str
+    """The path of the field in the expected outcome; of a QA form, the id of the question."""
+    kind: str
+    """Fields of this kind are alike from call to call, such as the same question."""
+    words: str
+    """The question, or the path."""
+    expected: str
+    given: Mapping[str, str]
+    """The value of each model that has one which can be compared."""
+    right: Sequence[str]
+    """The models that agree with the reference."""
+
+
+class Suspicion(NamedTuple):
+    """A field on which models agree against the reference."""
+
+    votes: FieldVotes
+    value: str
+    """What they say."""
+    against: Sequence[str]
+    """The models that say so."""
+    weight: float
+    """Σ log odds of those models − Σ log odds of the models that agree with the reference."""
+
+
+class ModelReliability:
+    """How often a model is right on a kind of field, counted over cases."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str], tuple[int, int]] = {}
+
+    def add(self, votes: FieldVotes) -> None:
+        """Count one field."""
+        for model in votes.given:
+            right, asked = self._counts.get((model, votes.kind), (0, 0))
+            self._counts[model, votes.kind] = right + (model in votes.right), asked + 1
+
+    def log_odds_elsewhere(self, model: str, votes: FieldVotes) -> float:
+        """log((right + 1) / (wrong + 1)) on the other fields of this kind; at least 0."""
+        right, asked = self._counts.get((model, votes.kind), (0, 0))
+        here = model in votes.given
+        right, asked = right - (here and model in votes.right), asked - here
+        return max(0.0, math.log((right + 1) / (asked - right + 1)))
+
+
+def votes_of(place: int, case: DecodedCase, marks: MarkReader) -> Iterator[FieldVotes]:
+    """The fields of a case that can be compared, with the values of the first run of each model."""
+    first = [one for one in case.answers if one.answer.run == 1 and has_reply(one)]
+    if not first:
+        return
+    only_first = msgspec.structs.replace(case, answers=first)
+    names = [decoded.answer.model for decoded in first]
+    record = case.view.case
+    questions = marks.marks(only_first).questions
+    rows = (
+        [(one.id, one.id, one.shown.text, one.expected, one.given) for one in questions]
+        if questions
+        else [
+            (row.label, _kind(row.label), row.label, row.expected, row.given)
+            for row in compare_fields(case.expected, [decoded.given for decoded in first])
+        ]
+    )
+    for field, kind, words, expected, given in rows:
+        said = {
+            name: value
+            for name, value in zip(names, given, strict=True)
+            if value is not None and value.same is not None
+        }
+        if said:
+            yield FieldVotes(
+                place,
+                record.id,
+                record.task,
+                field,
+                f"{record.task} {kind}",
+                words,
+                expected,
+                {name: value.text for name, value in said.items()},
+                [name for name, value in said.items() if value.same],
+            )
+
+
+def _kind(label: str) -> str:
+    """A path without the id of the object in a list: `sentences 4 · label` is `sentences label`."""
+    found = _IDENTIFIED.match(label)
+    return f"{found[1]} {found[2]}" if found else label
+
+
+def find_suspicions(votes: Iterable[FieldVotes]) -> list[Suspicion]:
+    """The suspicious fields, the most suspicious first."""
+    known = list(votes)
+    reliability = ModelReliability()
+    for field in known:
+        reliability.add(field)
+    found = [one for each in known if (one := _suspicion(each, reliability)) is not None]
+    return sorted(found, key=lambda one: (-one.weight, -len(one.against), one.votes.place))
+
+
+def _suspicion(votes: FieldVotes, reliability: ModelReliability) -> Suspicion | None:
+    wrong = [model for model in votes.given if model not in votes.right]
+    by_value: dict[str, list[str]] = {}
+    for model in wrong:
+        by_value.setdefault(" ".join(votes.given[model].casefold().split()), []).append(model)
+    if not by_value:
+        return None
+
+    def odds(models: Sequence[str]) -> float:
+        return math.fsum(reliability.log_odds_elsewhere(model, votes) for model in models)
+
+    models = max(by_value.values(), key=lambda found: (len(found), odds(found)))
+    if len(models) < LEAST_MODELS:
+        return None
+    return Suspicion(votes, votes.given[models[0]], models, odds(models) - odds(votes.right))

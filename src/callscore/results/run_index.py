@@ -1,0 +1,106 @@
+"""Writes the index of a run while `callscore run` scores it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import TypeVar
+
+import msgspec
+
+from callscore.config.config import EvalConfig
+from callscore.core.errors import StoreError
+from callscore.evaluate.scoring_pass import ScoringResult
+from callscore.export.sources import source_of_run
+from callscore.export.step_cases import StepCases
+from callscore.report.source import CaseView
+from callscore.results.fingerprint import fingerprint
+from callscore.results.writer import IndexWriter, verdicts_on_steps
+from callscore.runner.prepare import PreparedRun, RunOptions
+from callscore.runner.run import RunResult
+from callscore.store.address import open_store
+from callscore.store.results_index import ResultsIndex, open_index
+
+T = TypeVar("T")
+
+
+class RunIndex:
+    """The index of a run, written with its scores; it is left out if it cannot be written."""
+
+    def __init__(self, config: EvalConfig, *, is_wanted: bool = True) -> None:
+        """It is not wanted if options of the command change what reports show of the run."""
+        self._config, self._is_wanted = config, is_wanted
+        self._stack = ExitStack()
+        self._index: ResultsIndex | None = None
+        self._writer: IndexWriter | None = None
+        self._steps: StepCases | None = None
+        self._scored: list[ScoringResult] = []
+
+    def close(self) -> None:
+        """Drop what is not finished."""
+        self._stack.close()
+
+    def add_to(self, options: RunOptions) -> RunOptions:
+        """Add callbacks to the options of a run, if it is scored as reports score it."""
+        as_stored = not (options.unstored or options.race or options.labels or options.mode)
+        if not self._is_wanted or not as_stored or self._config.scoring.sends_requests:
+            return options
+        self._steps = self._stack.enter_context(StepCases())
+        return msgspec.structs.replace(
+            options,
+            on_case=_both(options.on_case, self._add),
+            on_step=_both(options.on_step, self._steps.add),
+            on_scoring_result=_both(options.on_scoring_result, self._scored.append),
+        )
+
+    def _add(self, view: CaseView) -> None:
+        """Write the index when the first case is scored: by then there is a store."""
+        if self._steps is None:
+            return
+        try:
+            if self._writer is None:
+                self._open()
+            if self._writer is not None:
+                self._writer.add(view)
+        except StoreError:
+            self._steps = self._writer = None
+
+    def _open(self) -> None:
+        index = open_index(self._config.store)
+        self._index = index
+        self._stack.callback(index.close)
+        if index.is_kept:
+            self._writer = self._stack.enter_context(IndexWriter(index))
+        else:
+            self._steps = None
+
+    def finish(self, prepared: PreparedRun, ran: RunResult) -> None:
+        """Complete the index of a run that has ended."""
+        if self._steps is None or ran.card is None:
+            return
+        try:
+            if self._writer is None:
+                self._open()
+            if self._writer is None:
+                return
+            if self._index is not None and self._index.people(ran.run_id):
+                return  # scored without what people said in the app
+            with open_store(self._config.store, only_reading=True) as store:
+                progress = store.progress()[ran.run_id]
+            self._writer.add_steps(self._steps, verdicts_on_steps(self._scored))
+            source = source_of_run(prepared, ran, (), ())
+            found = fingerprint(progress, self._config)
+            self._writer.finish(ran.run_id, found, source)
+        except StoreError:
+            self._steps = None
+
+
+def _both(
+    first: Callable[[T], object] | None, second: Callable[[T], object]
+) -> Callable[[T], None]:
+    def call(value: T) -> None:
+        if first is not None:
+            first(value)
+        second(value)
+
+    return call

@@ -1,0 +1,133 @@
+"""Label: one key per question, two people blind, and the files of `callscore annotate`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from playwright.sync_api import expect
+
+import commands
+from browser import open_browser
+from callscore.uploads.data_folder import DataFolder
+from callscore.uploads.label_book import QuotedSpan, quoted
+from callscore.uploads.worker import write_limited
+from web_server import Served, serve
+
+FORM = """section,id,question,options,critical,na allowed
+Opening,greet,Was there a greeting?,Yes=5; No=0,,
+Opening,verify,"Did the agent verify, who is calling?",Yes=5; No=0,yes,yes
+"""
+CALL = "Agent: 👋 नमस्ते, good morning.\nCustomer: 카드를 잃어버렸어요.\n"
+
+
+class Labelling(NamedTuple):
+    ann: Served
+    ben: Served
+    folder: Path
+
+
+@pytest.fixture
+def labelling(sample_store: Path, tmp_path: Path) -> Iterator[Labelling]:
+    """Two people, each with a server of their own, on one data set of two calls."""
+    kept = DataFolder(tmp_path)
+    data = kept.create()
+    for name, role, text in (
+        ("one.txt", "calls", CALL), ("two.txt", "calls", CALL), ("form.csv", "form", FORM),
+    ):  # fmt: skip
+        with kept.receive(data, name, role) as arriving:  # type: ignore[arg-type]
+            arriving.write(text.encode())
+        data = kept.add(data, arriving)
+    write_limited(data)
+    with (
+        serve(sample_store, "--data", tmp_path, "--author", "ann") as ann,
+        serve(sample_store, "--data", tmp_path, "--author", "ben") as ben,
+    ):
+        ann.enter()
+        ben.enter()
+        yield Labelling(ann, ben, data.folder)
+
+
+def answer(person: Served, call: int, item: int, word: str, comment: str = "") -> None:
+    form = {"item": str(item), "answer": word, "comment": comment}
+    assert person.ask(f"/label/1/{call}", "POST", form=form).status == 303
+
+
+def pages(person: Served) -> str:
+    return "".join(person.ask(f"/label/1{path}").text for path in ("", "/1", "/2", "/sheet"))
+
+
+def test_two_people_label_blind_and_the_files_are_those_of_annotate(labelling: Labelling) -> None:
+    ann, ben, folder = labelling
+    for call in (1, 2):
+        answer(ann, call, 1, "Yes", "secret of ann")
+        answer(ann, call, 2, "N/A")
+    answer(ben, 1, 1, "No")
+    assert "secret of ann" not in pages(ben)
+    assert "κ" not in pages(ben)
+    assert "κ" not in pages(ann)
+    answer(ben, 1, 2, "N/A")
+    answer(ben, 2, 1, "Yes")
+    assert ben.ask("/label/1/2", "POST", form={"item": "2", "skip": "true"}).status == 303
+    told = ann.ask("/label/1").text
+    assert "the same answer on 67% of 3 pairs" in told
+    form = {"item": "1", "answer": "Yes"}
+    assert ann.ask("/label/1/resolve", "POST", form=form).status == 303
+    assert ann.ask("/label/1/write", "POST").status == 303
+    for name, person in (("ann", ann), ("ben", ben)):
+        (folder / f"{name}.csv").write_text(person.ask("/label/1/sheet").text, encoding="utf-8")
+    (folder / "decided.csv").write_text("call_id,part,item,answer\none,questions,greet,Yes\n")
+    done = commands.run(
+        "annotate", "transcripts.jsonl", "--task", "qa", "--form", "files/form.csv",
+        "--from", "ann.csv", "--from", "ben.csv", "--resolved", "decided.csv", "-o", "own.jsonl",
+        cwd=folder,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (folder / "own.jsonl").read_bytes() == (folder / "cases.jsonl").read_bytes()
+
+
+def test_keys_answer_and_a_selection_becomes_a_quote_on_the_right_letters(
+    labelling: Labelling,
+) -> None:
+    ann = labelling.ann
+    with open_browser() as browser:
+        page = browser.new_page()
+        name, _, value = ann.cookie.partition("=")
+        page.context.add_cookies([{"name": name, "value": value, "url": ann.origin}])
+        page.goto(f"{ann.origin}/label/1/1")
+        page.evaluate(
+            """() => {
+              const node = document.querySelector('[data-turn="0"]').firstChild;
+              const start = node.data.indexOf('नमस्ते');
+              getSelection().setBaseAndExtent(node, start, node, start + 'नमस्ते'.length);
+            }"""
+        )
+        page.keyboard.press("e")
+        expect(page.locator("textarea")).to_have_value("“नमस्ते”")
+        page.keyboard.press("1")
+        expect(page.locator("h2").first).to_contain_text("2 of 2")
+        expect(page.locator("[data-turn='0'] mark")).to_have_text("नमस्ते")
+        page.keyboard.press("0")
+        expect(page.locator("h1")).to_have_text("two")
+        page.goto(f"{ann.origin}/label/1/1")
+        expect(page.locator(".answers-given")).to_contain_text("cannot tell")
+
+
+def test_an_answer_that_is_none_is_refused(labelling: Labelling) -> None:
+    for form in (
+        {"item": "1"},
+        {"item": "1", "answer": "Maybe"},
+        {"item": "9", "answer": "Yes"},
+        {"item": "1", "answer": "Yes", "quotes": '[{"turn": 0, "start": 0, "end": 999}]'},
+        {"item": "1", "answer": "Yes", "quotes": "x"},
+    ):
+        assert labelling.ann.ask("/label/1/1", "POST", form=form).status in (400, 422), form
+        assert labelling.ann.ask("/label/1/resolve", "POST", form=form).status == 403
+    assert labelling.ann.ask("/label/1/3").status == 404
+
+
+def test_quotes_are_counted_by_code_points() -> None:
+    parts = quoted("👋 नमस्ते!", [QuotedSpan(0, 2, 8)])
+    assert parts == [("👋 ", False), ("नमस्ते", True), ("!", False)]
