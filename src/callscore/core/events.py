@@ -143,18 +143,21 @@ def subject_of(*parts: str | bytes) -> bytes:
     return found.digest()
 
 
-def next_event(
-    head: EventHead,
-    at: str,
-    author: str,
-    kind: Kind,
-    subject: bytes,
-    prior: int | None,
-    body: object,
-) -> Event:
-    """The event that follows the end of the log; `body` is encoded as JSON."""
-    raw = body if isinstance(body, bytes) else msgspec.json.encode(body)
-    event = Event(head.seq + 1, at, author, kind, subject, prior, raw, sha256(raw).digest(), b"")
+class Entry(NamedTuple):
+    """What is to be written: an event without its place in the log."""
+
+    at: str
+    author: str
+    kind: Kind
+    subject: bytes
+    prior: int | None
+    body: object
+
+
+def next_event(head: EventHead, entry: Entry) -> Event:
+    """The event that follows the end of the log; the body is encoded as JSON."""
+    raw = entry.body if isinstance(entry.body, bytes) else msgspec.json.encode(entry.body)
+    event = Event(head.seq + 1, *entry[:-1], raw, sha256(raw).digest(), b"")
     return msgspec.structs.replace(event, chain=chain_after(head.chain, event))
 
 
@@ -164,9 +167,7 @@ def chain_after(chain: bytes, event: Event) -> bytes:
     return subject_of(chain, msgspec.json.encode(fixed), event.subject, event.digest)
 
 
-def check_prior(
-    newest: Event | None, prior: int | None, body: object
-) -> None:
+def check_prior(newest: Event | None, prior: int | None, body: object) -> None:
     """Raise EventConflict if an event is newer than what the author has seen."""
     if prior is not None and newest is not None and newest.seq > prior:
         raise EventConflict(newest, body if isinstance(body, bytes) else msgspec.json.encode(body))

@@ -12,6 +12,7 @@ import msgspec
 
 from callscore.core.errors import StoreError
 from callscore.core.events import (
+    Entry,
     Event,
     EventHead,
     Fault,
@@ -62,7 +63,7 @@ class JournalEvents:
         self._refuse_if_read_only()
         with self._lock, map_sqlite_errors(self._path), transaction(self._connection):
             check_prior(self._newest(subject, kind, author if blind else None), prior, body)
-            event = next_event(self._head(), now(), author, kind, subject, prior, body)
+            event = next_event(self._head(), Entry(now(), author, kind, subject, prior, body))
             self._connection.execute(_ADD, msgspec.structs.astuple(event))
             return event
 

@@ -92,6 +92,7 @@ class Journal:
         """
         self.path = path
         self._factory = factory
+        self._only_reading = only_reading
         self._copy = open_read_only(path) if only_reading and not is_writable(path) else None
         if self._copy is None:
             create_private(path)
@@ -132,7 +133,7 @@ class Journal:
 
     def events(self) -> JournalEvents:
         """What people decided about stored answers; to be closed by the caller."""
-        return JournalEvents(self.path, self.connect(), only_reading=self._copy is not None)
+        return JournalEvents(self.path, self.connect(), only_reading=self._only_reading)
 
     def close(self) -> None:
         """Close the file."""

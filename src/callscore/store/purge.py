@@ -43,7 +43,8 @@ def purge_runs(path: Path, run_ids: Sequence[int]) -> PurgeResult:
     """Delete runs with every reply that no other run uses; the file shrinks, its log is emptied.
 
     Replies that belong to no run, such as those of `callscore score`, are deleted too, and the
-    texts of reviews of deleted replies; the chain of events holds without them. Raises UsageError for an unknown run, or one that a living process holds.
+    texts of reviews of deleted replies; the chain of events holds without them. Raises UsageError
+    for an unknown run, or one that a living process holds.
     """
     if not path.exists():
         raise UsageError(f"{path}: no such store; expected one that `callscore run` has written")

@@ -9,6 +9,7 @@ import msgspec
 
 from callscore.core.errors import StoreError
 from callscore.core.events import (
+    Entry,
     Event,
     EventHead,
     Fault,
@@ -74,7 +75,7 @@ class PostgresEvents:
                 if newest is not None and _is_same(newest, at, author, prior, body):
                     return newest  # written before the connection broke
                 check_prior(newest, prior, body)
-                event = next_event(_head(connection), at, author, kind, subject, prior, body)
+                event = next_event(_head(connection), Entry(at, author, kind, subject, prior, body))
                 connection.execute(_ADD.encode(), msgspec.structs.astuple(event))
                 connection.execute(_COUNT, [event.seq])
                 return event
@@ -122,9 +123,7 @@ class PostgresEvents:
             raise StoreError(f"{self._url}: is damaged: {error}") from None
 
 
-def _newest(
-    connection: Connection, subject: bytes, kind: Kind, author: str | None
-) -> Event | None:
+def _newest(connection: Connection, subject: bytes, kind: Kind, author: str | None) -> Event | None:
     statement = f"{_SELECT} WHERE subject = %s AND kind = %s"
     values: list[object] = [subject, kind]
     if author is not None:

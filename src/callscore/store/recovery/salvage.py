@@ -99,7 +99,7 @@ class SalvageResult(msgspec.Struct, frozen=True):
     items: int
     judge_answers: int
     """Replies of judges for which the paying run is known."""
-    events: int
+    events: int = 0
     """Decisions of people; those with a number below the highest may be missing."""
 
 
