@@ -1,4 +1,4 @@
-"""What people decide, in every store: appended in a chain, refused if somebody was faster."""
+"""What people decide, in every store: appended in a chain, refused if another person was faster."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_events_are_kept_in_their_order_with_author_and_text(
             later.append("comment", CALL, {}, "Ada")
 
 
-def test_an_event_on_what_somebody_has_changed_meanwhile_is_refused_with_both_texts(
+def test_an_event_on_what_others_have_changed_meanwhile_is_refused_with_both_texts(
     events: Events,
 ) -> None:
     theirs = events.append("verdict", CALL, {"word": "yes"}, "Ada", prior=0)
@@ -142,7 +142,7 @@ def test_two_processes_lose_no_event_and_exactly_one_is_first_on_each_subject(
     [
         ("DELETE FROM events WHERE seq = 2", [Fault(2, "missing")]),
         ("DELETE FROM events WHERE seq = 3", [Fault(3, "missing")]),
-        ("UPDATE events SET body = '{}' WHERE seq = 2", [Fault(2, "text altered")]),
+        ("UPDATE events SET body = x'7b7d' WHERE seq = 2", [Fault(2, "text altered")]),
         ("UPDATE events SET author = 'Eve' WHERE seq = 2", [Fault(2, "altered")]),
         ("UPDATE events SET digest = x'00' WHERE seq = 1", None),
     ],

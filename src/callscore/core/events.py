@@ -24,7 +24,7 @@ START = bytes(32)
 """The chain before the first event."""
 
 
-class Event(msgspec.Struct, frozen=True):
+class LoggedEvent(msgspec.Struct, frozen=True):
     """One event. Its place in the log is its number, from 1 without gaps."""
 
     seq: int
@@ -52,9 +52,9 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class EventConflict(UsageError):
-    """Somebody wrote about the same subject meanwhile; nothing was written, both texts are here."""
+    """Another person wrote about the same subject meanwhile; nothing was written, both texts are here."""
 
-    def __init__(self, newest: Event, body: bytes) -> None:
+    def __init__(self, newest: LoggedEvent, body: bytes) -> None:
         super().__init__(
             f"event {newest.seq} of {newest.author} on the same item is newer than what was shown; "
             "expected a look at it first"
@@ -92,7 +92,7 @@ class Events(Protocol):
         prior: int | None = None,
         *,
         blind: bool = False,
-    ) -> Event:
+    ) -> LoggedEvent:
         """Write an event; it is durable when this returns.
 
         `prior` is the last event of its kind on the subject that the author has seen, 0 for none;
@@ -101,7 +101,7 @@ class Events(Protocol):
         """
         ...
 
-    def of_subject(self, subject: bytes) -> Sequence[Event]:
+    def of_subject(self, subject: bytes) -> Sequence[LoggedEvent]:
         """The events on a subject, in their order."""
         ...
 
@@ -109,7 +109,9 @@ class Events(Protocol):
         """The end of the log."""
         ...
 
-    def since(self, seq: int = 0, kind: Kind | None = None, limit: int = -1) -> Sequence[Event]:
+    def since(
+        self, seq: int = 0, kind: Kind | None = None, limit: int = -1
+    ) -> Sequence[LoggedEvent]:
         """The events after a number, in their order; of one kind if it is given."""
         ...
 
@@ -154,26 +156,26 @@ class Entry(NamedTuple):
     body: object
 
 
-def next_event(head: EventHead, entry: Entry) -> Event:
+def next_event(head: EventHead, entry: Entry) -> LoggedEvent:
     """The event that follows the end of the log; the body is encoded as JSON."""
     raw = entry.body if isinstance(entry.body, bytes) else msgspec.json.encode(entry.body)
-    event = Event(head.seq + 1, *entry[:-1], raw, sha256(raw).digest(), b"")
+    event = LoggedEvent(head.seq + 1, *entry[:-1], raw, sha256(raw).digest(), b"")
     return msgspec.structs.replace(event, chain=chain_after(head.chain, event))
 
 
-def chain_after(chain: bytes, event: Event) -> bytes:
+def chain_after(chain: bytes, event: LoggedEvent) -> bytes:
     """chain′ = hash(chain, everything in the event but its body, digest of the body)"""
     fixed = (event.seq, event.at, event.author, event.kind, event.prior)
     return subject_of(chain, msgspec.json.encode(fixed), event.subject, event.digest)
 
 
-def check_prior(newest: Event | None, prior: int | None, body: object) -> None:
+def check_prior(newest: LoggedEvent | None, prior: int | None, body: object) -> None:
     """Raise EventConflict if an event is newer than what the author has seen."""
     if prior is not None and newest is not None and newest.seq > prior:
         raise EventConflict(newest, body if isinstance(body, bytes) else msgspec.json.encode(body))
 
 
-def find_faults(events: Iterable[Event], last: int) -> Iterator[Fault]:
+def find_faults(events: Iterable[LoggedEvent], last: int) -> Iterator[Fault]:
     """What is missing or altered, where `last` is the highest number that was ever given.
 
     Behind a gap the chain cannot be computed: the next event is trusted as a new beginning.

@@ -13,10 +13,10 @@ import msgspec
 from callscore.core.errors import StoreError
 from callscore.core.events import (
     Entry,
-    Event,
     EventHead,
     Fault,
     Kind,
+    LoggedEvent,
     check_prior,
     find_faults,
     next_event,
@@ -58,7 +58,7 @@ class JournalEvents:
         prior: int | None = None,
         *,
         blind: bool = False,
-    ) -> Event:
+    ) -> LoggedEvent:
         """Write an event; it is durable when this returns. Raises EventConflict, StoreError."""
         self._refuse_if_read_only()
         with self._lock, map_sqlite_errors(self._path), transaction(self._connection):
@@ -67,7 +67,7 @@ class JournalEvents:
             self._connection.execute(_ADD, msgspec.structs.astuple(event))
             return event
 
-    def of_subject(self, subject: bytes) -> Sequence[Event]:
+    def of_subject(self, subject: bytes) -> Sequence[LoggedEvent]:
         """The events on a subject, in their order."""
         return self._events("WHERE subject = ? ORDER BY seq", subject)
 
@@ -76,7 +76,9 @@ class JournalEvents:
         with self._lock, map_sqlite_errors(self._path):
             return self._head()
 
-    def since(self, seq: int = 0, kind: Kind | None = None, limit: int = -1) -> Sequence[Event]:
+    def since(
+        self, seq: int = 0, kind: Kind | None = None, limit: int = -1
+    ) -> Sequence[LoggedEvent]:
         """The events after a number, in their order; of one kind if it is given."""
         if kind is None:
             return self._events("WHERE seq > ? ORDER BY seq LIMIT ?", seq, limit)
@@ -100,7 +102,7 @@ class JournalEvents:
         if self._only_reading:
             raise StoreError(f"{self._path}: is read-only; expected a store that can be written")
 
-    def _newest(self, subject: bytes, kind: Kind, author: str | None) -> Event | None:
+    def _newest(self, subject: bytes, kind: Kind, author: str | None) -> LoggedEvent | None:
         by = "" if author is None else " AND author = ?"
         values = (subject, kind) if author is None else (subject, kind, author)
         row = self._connection.execute(f"{_NEWEST}{by} ORDER BY seq DESC LIMIT 1", values)
@@ -111,17 +113,17 @@ class JournalEvents:
         row = self._connection.execute(_HEAD).fetchone()
         return EventHead() if row is None else EventHead(int(row[0]), bytes(row[1]))
 
-    def _events(self, condition: str, *values: object) -> Sequence[Event]:
+    def _events(self, condition: str, *values: object) -> Sequence[LoggedEvent]:
         with self._lock, map_sqlite_errors(self._path):
             rows = self._connection.execute(f"SELECT {COLUMNS} FROM events {condition}", values)
             return [event_of(row) for row in rows]
 
 
-def event_of(row: Sequence[Any]) -> Event:
+def event_of(row: Sequence[Any]) -> LoggedEvent:
     """The event of a row; raises UnreadableRow."""
-    fields = dict(zip(Event.__struct_fields__, row, strict=True))
+    fields = dict(zip(LoggedEvent.__struct_fields__, row, strict=True))
     try:
-        return msgspec.convert(fields, Event)
+        return msgspec.convert(fields, LoggedEvent)
     except msgspec.ValidationError as error:
         raise UnreadableRow(f"an event cannot be read: {error}") from None
 

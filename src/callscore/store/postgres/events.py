@@ -10,10 +10,10 @@ import msgspec
 from callscore.core.errors import StoreError
 from callscore.core.events import (
     Entry,
-    Event,
     EventHead,
     Fault,
     Kind,
+    LoggedEvent,
     check_prior,
     find_faults,
     next_event,
@@ -63,12 +63,12 @@ class PostgresEvents:
         prior: int | None = None,
         *,
         blind: bool = False,
-    ) -> Event:
+    ) -> LoggedEvent:
         """Write an event; it is durable when this returns. Raises EventConflict, StoreError."""
         self._refuse_if_read_only()
         at = now()
 
-        def write(connection: Connection) -> Event:
+        def write(connection: Connection) -> LoggedEvent:
             with connection.transaction():
                 connection.execute(_LOCK)
                 newest = _newest(connection, subject, kind, author if blind else None)
@@ -82,7 +82,7 @@ class PostgresEvents:
 
         return self._do(write)
 
-    def of_subject(self, subject: bytes) -> Sequence[Event]:
+    def of_subject(self, subject: bytes) -> Sequence[LoggedEvent]:
         """The events on a subject, in their order."""
         return self._events("WHERE subject = %s ORDER BY seq", subject)
 
@@ -90,7 +90,9 @@ class PostgresEvents:
         """The end of the log."""
         return self._do(_head)
 
-    def since(self, seq: int = 0, kind: Kind | None = None, limit: int = -1) -> Sequence[Event]:
+    def since(
+        self, seq: int = 0, kind: Kind | None = None, limit: int = -1
+    ) -> Sequence[LoggedEvent]:
         """The events after a number, in their order; of one kind if it is given."""
         most = None if limit < 0 else limit
         if kind is None:
@@ -112,7 +114,7 @@ class PostgresEvents:
         if self._only_reading:
             raise StoreError(f"{self._url}: is read-only; expected a store that can be written")
 
-    def _events(self, condition: str, *values: object) -> Sequence[Event]:
+    def _events(self, condition: str, *values: object) -> Sequence[LoggedEvent]:
         statement = f"{_SELECT} {condition}".encode()
         return self._do(lambda c: [event_of(row) for row in c.execute(statement, values)])
 
@@ -123,7 +125,9 @@ class PostgresEvents:
             raise StoreError(f"{self._url}: is damaged: {error}") from None
 
 
-def _newest(connection: Connection, subject: bytes, kind: Kind, author: str | None) -> Event | None:
+def _newest(
+    connection: Connection, subject: bytes, kind: Kind, author: str | None
+) -> LoggedEvent | None:
     statement = f"{_SELECT} WHERE subject = %s AND kind = %s"
     values: list[object] = [subject, kind]
     if author is not None:
@@ -133,7 +137,7 @@ def _newest(connection: Connection, subject: bytes, kind: Kind, author: str | No
     return None if row is None else event_of(row)
 
 
-def _is_same(event: Event, at: str, author: str, prior: int | None, body: object) -> bool:
+def _is_same(event: LoggedEvent, at: str, author: str, prior: int | None, body: object) -> bool:
     raw = body if isinstance(body, bytes) else msgspec.json.encode(body)
     return prior is not None and (event.at, event.author, event.prior, event.body) == (
         at,
