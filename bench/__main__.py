@@ -38,6 +38,7 @@ BENCHES = (
         "hops",
     ),
     "export",
+    "index",
     "workers",
     "ray_nodes",
     "million",

@@ -13,6 +13,7 @@ from urllib.parse import urlencode, urlsplit
 
 import callscore.demo
 import commands
+from callscore.results.stored import StoredResults
 from command_server import NEVER_S
 
 SAMPLE_EVAL = Path(callscore.demo.__file__).with_name("eval.yaml")
@@ -79,8 +80,19 @@ class Served:
 
 @contextmanager
 def serve(store: Path, *options: object) -> Iterator[Served]:
-    """Serve a store until the end of the block."""
-    process = commands.start("serve", store, "--port", 0, "--no-open", *options)
+    """Build the index of every run, and serve the store until the end of the block."""
+    results = StoredResults(store)
+    for run in results.runs():
+        if run.answered:
+            results.build(run.id)
+    results.close()
+    with read_address(commands.start("serve", store, "--port", 0, "--no-open", *options)) as server:
+        yield server
+
+
+@contextmanager
+def read_address(process: subprocess.Popen[str]) -> Iterator[Served]:
+    """Wait for the address that a command prints, and end the command with the block."""
     assert process.stdout is not None
     try:
         read = []

@@ -275,10 +275,10 @@ def test_an_infrastructure_error_counts_against_no_model(tmp_path: Path) -> None
         (["nowhere", "--cards", CARDS], "nowhere: no such folder"),
         ([LARGE, "--cards", "nowhere"], "nowhere: no such folder"),
         ([CARDS, "--cards", CARDS], "contains no recorded outputs"),
-        ([LARGE, SMALL, "--cards", CARDS], "two folders of the language EN"),
+        ([LARGE, LARGE, "--cards", CARDS], "two folders of the language EN"),
         (
             [LARGE, SMALL, LARGE, "--cards", CARDS, *("--lang", "EN", "KO", "KO")],
-            "two folders of the language KO",
+            "sample-small has outputs in KO only; expected the same languages of every model",
         ),
         ([LARGE.parents[1], "--cards", CARDS], "expected one folder per model and language"),
         ([LARGE, "--cards", CARDS, CARDS], "2 card folders for 1 output folders"),

@@ -231,6 +231,25 @@ def test_a_second_model_is_aligned_turn_by_turn(tmp_path: Path) -> None:
     assert only == {"step": 2, "content": "For how many?"}
 
 
+def test_two_recorded_models_are_scored_together(tmp_path: Path) -> None:
+    imported(write(tmp_path / "book.jsonl", FORMS["openai"]), tmp_path / "desk")
+    confirm(tmp_path / "desk" / "scenarios")
+    for name, messages in (("right", OPENAI), ("silent", OPENAI[:3])):
+        scored_calls(tmp_path, messages, name)
+    done = run(
+        "orchestration", "score", tmp_path / "right" / "right", tmp_path / "silent" / "silent",
+        "--cards", tmp_path / "desk" / "cards", "--json", tmp_path / "both.json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = read_json(tmp_path / "both.json")["orchestration"]
+    called = {
+        model: document["overall_statistics"]["key_metrics"]["FC"]
+        for model, document in found.items()
+    }
+    assert called == {"right": 1.0, "silent": 0.0}
+    assert (tmp_path / "both.right.und.json").exists()
+
+
 def test_an_error_stays_an_error(tmp_path: Path) -> None:
     imported(write(tmp_path / "book.jsonl", FORMS["openai"]), tmp_path / "desk")
     confirm(tmp_path / "desk" / "scenarios")

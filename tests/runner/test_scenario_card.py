@@ -24,8 +24,9 @@ def test_a_file_of_scenarios_alone_gives_a_scorecard(tmp_path: Path) -> None:
     assert rules.tasks["scenario"].n == 6
     assert rules.cost.status == "zero"
     shown = [row.template.label for row in scorecard_rows(card, template_of(card))]
-    assert shown[:5] == [
+    assert shown[:6] == [
         "SCENARIOS (001)",
+        "Scenario Success",
         "Plan",
         "Function Calling",
         "Call / Rejection",

@@ -7,7 +7,4 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-PENDING: Mapping[str, str] = {
-    "C-141": "step 16: what decides for agents",
-    "C-142": "step 16: agents without a planner",
-}
+PENDING: Mapping[str, str] = {}

@@ -30,7 +30,31 @@ TITLE = "Call Intelligence scorecard · SAMPLE DATA: made-up calls, models and v
 @click.option(
     "--all-rows", is_flag=True, help="Show every row: details, and tasks that were not run."
 )
-def demo(json_file: Path | None, results: Path | None, html: Path, all_rows: bool) -> None:
+@click.option(
+    "--serve",
+    "serves",
+    is_flag=True,
+    help="Run simulated models on the sample calls, and show the run in the web app.",
+)
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path),
+    default=Path("callscore-demo.db"),
+    show_default=True,
+    help="With --serve: the store of the run; one that exists is shown as it is.",
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=8420, help="With --serve: the port."
+)
+def demo(
+    json_file: Path | None,
+    results: Path | None,
+    html: Path,
+    all_rows: bool,
+    serves: bool,
+    store: Path,
+    port: int,
+) -> None:
     """Score the bundled samples of both suites, offline.
 
     Thirteen made-up calls in English, Spanish, Hindi, Korean and German, four tasks each, with
@@ -38,6 +62,9 @@ def demo(json_file: Path | None, results: Path | None, html: Path, all_rows: boo
     eleven benchmarks included; then six made-up agent scenarios with two sample models. Nothing is
     sent. The report of both is one HTML file.
     """
+    if serves:
+        _serve(store, port)
+        return
     import msgspec
 
     from callscore.app import OutputPaths
@@ -74,4 +101,24 @@ def demo(json_file: Path | None, results: Path | None, html: Path, all_rows: boo
     output.print_verdict(card)
     say(f"{'AGENTS':<{KEYWORD_WIDTH}}average of plan, calls and rejections: {', '.join(averages)}.")
     say(f"The report with every call, its evidence and its verdicts: {html}")
+    say("Open it in the browser:  callscore demo --serve   (your own runs:  callscore serve)")
     say("Next, your own calls:  callscore import CALLS/ -o cases.jsonl   then   callscore init")
+
+
+def _serve(store: Path, port: int) -> None:
+    """Run the sample, unless its store exists, and serve it."""
+    import sys
+    from importlib import resources
+
+    from callscore.results.stored import StoredResults
+    from callscore.runner.api import run
+    from callscore.web.serving import ServeOptions, serve_store
+
+    if not store.exists():
+        say("SAMPLE DATA: simulated models answer the made-up calls. Nothing is sent.")
+        with resources.as_file(resources.files("callscore.demo") / "eval.yaml") as eval_file:
+            run(eval_file, store=store)
+        results = StoredResults(store)
+        results.build(1)
+        results.close()
+    serve_store(ServeOptions(store=store, port=port, opens=sys.stdout.isatty()), say)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -97,6 +97,7 @@ def score(
     callscore orchestration score runs/EN --cards cards/EN --html report.html --dossier run.zip
     callscore orchestration score runs/EN runs/KO --cards cards/EN cards/KO --json both.json
     callscore orchestration score runs/EN --cards cards/EN --judge judge.yaml
+    callscore orchestration score one/EN other/EN --cards cards/EN --json models.json
     """
     from callscore.app import OutputPaths
     from callscore.cli import output
@@ -104,21 +105,27 @@ def score(
     from callscore.config.score import DEFAULT_STORE, judge_choice
     from callscore.core.errors import UsageError
     from callscore.core.scenarios import RecordedOutputs
-    from callscore.evaluate.scenarios import OutputsJob
+    from callscore.evaluate.scenarios import OutputsJob, jobs_by_model
     from callscore.runner.document import result_files
     from callscore.store.files import check_targets
 
     recorded = RecordedOutputs(output_dirs, cards, mode, model, lang)
     job = OutputsJob(recorded, verdicts, judge_choice(judge), store or DEFAULT_STORE)
+    jobs = jobs_by_model(job)
+    if len(jobs) > 1 and (html is not None or dossier is not None):
+        raise UsageError("--html and --dossier of recorded outputs take one model at a time")
     if records is not None and mode == "compat":
         raise UsageError("compat has no records of single steps; expected --mode standard")
     check_targets((path_unless_stdout(json_file), save_verdicts, records, html, dossier), job.files)
     targets = OutputPaths(records=records, save_verdicts=save_verdicts, html=html)
-    scored = _score(job, targets, dossier)
-    document = scored.document()
-    show(document, json_file)
+    scored = _score(jobs, targets, dossier)
+    documents = list(scored.documents.values()) if scored.documents else []
+    if len(jobs) > 1:
+        show_models(scored, json_file)
+    else:
+        show(documents[0], json_file)
     if len(output_dirs) > 1 and (file_name := path_unless_stdout(json_file)) is not None:
-        files = result_files(file_name, [document])
+        files = result_files(file_name, documents)
         check_targets(files, job.files)
         for path, part in files.items():
             write(part, path)
@@ -126,15 +133,16 @@ def score(
         output.require_complete(scored)
 
 
-def _score(job: OutputsJob, targets: OutputPaths, dossier: Path | None) -> Scorecard:
-    """Score the job, and write the requested files."""
+def _score(jobs: Sequence[OutputsJob], targets: OutputPaths, dossier: Path | None) -> Scorecard:
+    """Score the jobs, one per model, and write the requested files; reports have one job."""
+    job = jobs[0]
     from callscore.app import open_sinks
     from callscore.core.scenarios import ScenarioSinks
     from callscore.evaluate.scenarios import score_outputs
 
     with open_sinks(targets) as sinks:
         if targets.html is None and dossier is None:
-            return score_outputs([job], ScenarioSinks(on_record=sinks.on_record), sinks.on_verdict)
+            return score_outputs(jobs, ScenarioSinks(on_record=sinks.on_record), sinks.on_verdict)
         from callscore.export.report_file import write_report, write_reports
         from callscore.export.scenario_archive import archive_outputs
         from callscore.export.sources import source_of_outputs
@@ -166,6 +174,22 @@ def show(document: dict[str, object], json_file: Path | None) -> None:
         write(document, json_file)
     if json_file != STANDARD_OUTPUT:
         say(result_text(document))
+
+
+def show_models(scored: Scorecard, json_file: Path | None) -> None:
+    """Write the joint file of several models if requested; print every result and their table."""
+    from callscore.cli.output import STANDARD_OUTPUT, write_bytes
+    from callscore.report.orchestration_terminal import model_table, result_text
+    from callscore.runner.document import joint_document
+
+    documents = scored.documents or {}
+    if json_file is not None:
+        write_bytes(json_file, joint_document(scored))
+    if json_file != STANDARD_OUTPUT:
+        for document in documents.values():
+            say(result_text(document))
+        for line in model_table(documents):
+            say(line)
 
 
 def write(document: Mapping[str, object], path: Path) -> None:

@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     type=FILE,
     help="A file with name, role and token hash of the people who may log in.",
 )
+@click.option(
+    "--new-reviewer",
+    metavar="NAME=ROLE",
+    help="Print an entry for --reviewers and a token, and end; roles: read, label, review, admin.",
+)
 @click.option("--cert", type=FILE, help="The TLS certificate (PEM), with --key.")
 @click.option("--key", type=FILE, help="The private key of --cert (PEM).")
 @click.option(
@@ -46,6 +51,7 @@ def serve(
     data: Path | None,
     author: str | None,
     reviewers: Path | None,
+    new_reviewer: str | None,
     cert: Path | None,
     key: Path | None,
     proxy: str | None,
@@ -62,6 +68,12 @@ def serve(
     from callscore.config.score import DEFAULT_STORE
     from callscore.web.serving import ServeOptions, serve_store
 
+    if new_reviewer is not None:
+        from callscore.web.reviewers import new_reviewer as make_reviewer
+
+        entry, token = make_reviewer(new_reviewer)
+        say(f"Add to the file of reviewers:\n{entry}\nGive to the person, once: {token}")
+        return
     options = ServeOptions(
         store=store or DEFAULT_STORE,
         host=host,

@@ -33,6 +33,12 @@ from callscore.suites import registry
 FINAL = "final"
 COST = "cost"
 """Dollars per 1000 calls."""
+LATENCIES = {
+    f"latency.{of}_{share}": f"{of}_{share}"
+    for of in ("step", "scenario")
+    for share in ("p50", "p95")
+}
+"""By the name of a gate, the field of a latency in milliseconds (C-141)."""
 BLOCKERS = "blockers"
 """The number of official blockers."""
 
@@ -42,12 +48,14 @@ def known_gates() -> tuple[str, ...]:
     specs = [suite.spec for suite in registry.all_suites()]
     tasks = [task for spec in specs for task in spec.tasks]
     metrics = [slug for spec in specs for slug in spec.metrics]
-    return (FINAL, COST, BLOCKERS, *tasks, *metrics, *registry.scenario_suite().headlines)
+    headlines = registry.scenario_suite().headlines
+    return (FINAL, COST, BLOCKERS, *tasks, *metrics, *headlines, *LATENCIES)
 
 
 def is_of_scenarios(gate: GateEntry) -> bool:
     """Whether a gate checks a score that only scenarios have."""
-    return gate.of.partition(".")[0] == SCENARIO or _is_headline(gate.of)
+    is_row = gate.of.partition(".")[0] == SCENARIO
+    return is_row or gate.of in LATENCIES or _is_headline(gate.of)
 
 
 def is_of_calls(gate: GateEntry) -> bool:
@@ -74,6 +82,8 @@ def entry_problem(gate: GateEntry) -> str:
         return f"no_regression.margin {rule.margin}; expected a number of at least 0"
     if rule is not None and gate.of == BLOCKERS:
         return f"no_regression cannot be put on {gate.of}; expected final, cost, a task or a metric"
+    if gate.of in LATENCIES and (rule is not None or gate.sure):
+        return f"{gate.of} has no interval; expected at_most without sure"
     if gate.sure and gate.of == BLOCKERS:
         return "blockers are counted, so `sure` has no meaning for them"
     return ""
@@ -118,11 +128,12 @@ def gate_checks(
     checks: list[CheckResult] = []
     models = card.models if card is not None else ()
     for gate in gates:
-        found_of_all = (
-            _of_scenarios(models, gate.of)
-            if _is_headline(gate.of)
-            else _of_calls(models, gate.of, coverage)
-        )
+        if gate.of in LATENCIES:
+            found_of_all = _of_latency(models, gate.of)
+        elif _is_headline(gate.of):
+            found_of_all = _of_scenarios(models, gate.of)
+        else:
+            found_of_all = _of_calls(models, gate.of, coverage)
         mine = [found for found in found_of_all if gate.model in (None, found.model)]
         if gate.no_regression is not None and card is not None:
             checks += [regression_check(card, gate, _now(found), baselines) for found in mine]
@@ -221,6 +232,13 @@ def _of_calls(models: Sequence[ModelScore], of: str, coverage: float) -> Iterato
         )
 
 
+def _of_latency(models: Sequence[ModelScore], of: str) -> Iterator[_Found]:
+    """A latency of scenarios; none if no times were measured        C-141"""
+    for model in models:
+        found = getattr(model.latency, LATENCIES[of], None)
+        yield _Found(model.model, found)
+
+
 def _of_scenarios(models: Sequence[ModelScore], of: str) -> Iterator[_Found]:
     """A headline number of document 001: a task score, or a part of it."""
     task, _, part = registry.scenario_suite().headlines[of].partition("/")
@@ -228,9 +246,10 @@ def _of_scenarios(models: Sequence[ModelScore], of: str) -> Iterator[_Found]:
         score = model.tasks.get(task)
         if score is None:
             continue
-        found = score.subscores[part] if part else score
-        value = found.score if part else score.ungated_score
-        limits = found.claim95 if part else score.ungated_claim95
+        found = score.subscores.get(part)
+        value, limits = score.ungated_score, score.ungated_claim95
+        if part:  # without a value if no scenario has this part (C-142)
+            value, limits = (None, None) if found is None else (found.score, found.claim95)
         rests = f"rests on {score.n} of {score.cases} scenarios"
         yield _Found(
             model.model,

@@ -79,6 +79,8 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
 
     metrics: Sequence[str] = ()
     """Metrics of other packages, by the name of their entry point."""
+    kinds: Collection[str] = ()
+    """The kinds of steps in scenarios, if some are missing (C-142)."""
     case_lines: Mapping[Path, bytes | Path] = {}
     """By file, the cases of a file that is not JSON Lines, as such lines or a file with them."""
 
@@ -107,7 +109,7 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def catalog(self) -> Catalog:
         """The suites with these settings."""
-        return Catalog(self.settings, self.metrics)
+        return Catalog(self.settings, self.metrics, self.kinds)
 
     def checked_settings(self) -> ScoreSettings:
         """The settings that every suite has, after checking keys and values."""

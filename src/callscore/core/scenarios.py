@@ -6,7 +6,7 @@ steps are cases with prompts, replies are found by case and run, scores are docu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -17,7 +17,7 @@ from callscore.core.errors import DataError
 from callscore.core.judging import Question, Verdict
 from callscore.core.measure import IntervalMethod
 from callscore.core.run import Survey
-from callscore.core.scorecard import CaseResult, TaskScore
+from callscore.core.scorecard import CaseResult, Latency, TaskScore
 
 Json = dict[str, Any]
 Mode = Literal["standard", "compat"]
@@ -140,6 +140,11 @@ class ScenarioRows(msgspec.Struct, frozen=True):
 NO_ROWS = ScenarioRows()
 
 
+Floors = Mapping[str, float]
+"""By row of the scorecard, the best value of a trivial answer in one language (C-141)."""
+NO_FLOORS: Floors = {}
+
+
 class ScenarioScore(msgspec.Struct, frozen=True):
     """The scenarios of one model, measured and added up."""
 
@@ -157,6 +162,11 @@ class ScenarioScore(msgspec.Struct, frozen=True):
     warnings: Sequence[str] = ()
     origin: str = ""
     """The provider, if no model was asked: `simulated`."""
+    floors: Sequence[Floors] = ()
+    """By language."""
+    latency: Latency | None = None
+    kinds: frozenset[str] = frozenset()
+    """The kinds of steps that are due or were answered; empty if it is not known (C-142)."""
 
 
 class ScenarioExport(NamedTuple):
@@ -364,8 +374,16 @@ class ScenarioSuite(Protocol):
     verdict_metric: str
     """The metric of verdicts on steps."""
     verdict_words: Sequence[str]
+    floor_strategy: str
+    """How the answers behind the floors of scenarios are produced (C-141)."""
     headlines: Mapping[str, str]
     """By the name that a gate may use, its place on the scorecard: `task` or `task/part`."""
+
+    def narrow(self, kinds: Collection[str]) -> tuple[Sequence[str], str]:
+        """The rows of the Final Score that scenarios of these kinds do not have, and what it is
+        over without them; no rows if it is over everything (C-142).
+        """
+        ...
 
     @property
     def public_protocol(self) -> PublicProtocol:
@@ -389,6 +407,12 @@ class ScenarioSuite(Protocol):
         files: ScenarioFiles,
     ) -> OutputsScorer:
         """The scorer of recorded outputs; raises DataError or UsageError if they are unusable."""
+        ...
+
+    def split_by_model(
+        self, recorded: RecordedOutputs, files: ScenarioFiles
+    ) -> Sequence[RecordedOutputs]:
+        """The outputs of each model; raises DataError or UsageError if they are unusable."""
         ...
 
     def check(

@@ -238,6 +238,15 @@ class SubScore(msgspec.Struct, frozen=True):
     claim95: ClaimLimits | None = None
 
 
+class FloorMargin(msgspec.Struct, frozen=True):
+    """A number that must be better than a trivial answer on the same cases (C-141)."""
+
+    value: float
+    floor: float
+    at_best: float
+    """The value as if everything undecided were right."""
+
+
 class TaskScore(msgspec.Struct, frozen=True):
     """One task of one model; `score` is official only if `official` is true."""
 
@@ -274,6 +283,8 @@ class TaskScore(msgspec.Struct, frozen=True):
     if a row has no case (C-135). Never a gate."""
     trivial_strategy: str | None = None
     """How that answer is produced."""
+    above_floor: Mapping[str, FloorMargin] | msgspec.UnsetType = msgspec.UNSET
+    """By part or metric, what must be better than a trivial answer; unset if nothing must."""
     ci95: Interval | None = None
     ci95_method: str | None = None
     few_calls: bool = False
@@ -348,6 +359,16 @@ class Cost(msgspec.Struct, frozen=True):
     few_calls: bool = False
 
 
+class Latency(msgspec.Struct, frozen=True):
+    """How long replies took, in milliseconds: half of them, and 95 % of them, at most this long."""
+
+    step_p50: float
+    step_p95: float
+    scenario_p50: float
+    """The replies to all steps of one run of a scenario, one after the other."""
+    scenario_p95: float
+
+
 class Blocker(msgspec.Struct, frozen=True, omit_defaults=True):
     """A `[!]` row that is breached at model level, with the calls that breach it."""
 
@@ -380,6 +401,9 @@ class ModelScore(msgspec.Struct, frozen=True, omit_defaults=True):
     identity (R-26)."""
     origin: str = ""
     """The provider, if no model was asked in the run: `simulated`, `baseline` or `replay`."""
+
+    latency: Latency | msgspec.UnsetType = msgspec.UNSET
+    """Of scenarios in a run (C-141); never in the JSON, whose bytes a resumed run repeats."""
 
     def metric(self, slug: str) -> MetricScore | None:
         """The row of a metric, by its slug `task.metric`; None if the task was not run."""
@@ -438,8 +462,15 @@ class Scorecard(msgspec.Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """The scorecard as dicts, lists, strings and numbers, as `--json` writes it."""
-        found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self.without_times()))
         return found
+
+    def without_times(self) -> Scorecard:
+        """The scorecard without what differs from run to run."""
+        if not any(model.latency for model in self.models):
+            return self
+        models = [msgspec.structs.replace(each, latency=msgspec.UNSET) for each in self.models]
+        return msgspec.structs.replace(self, models=models)
 
     def to_rows(self) -> list[dict[str, Any]]:
         """One flat dict per model and value, for a table: `pandas.DataFrame(card.to_rows())`.

@@ -11,6 +11,9 @@ VERSION = "callscore"
 LABELS = "labels"
 """The part with a hash of the labels of people."""
 
+KINDS = "kinds"
+"""In a signature of scenarios, the kinds of their steps, if some are missing (C-142)."""
+
 SCENARIOS = "scenarios"
 """In a signature of calls and scenarios, the part with the signature of the scenarios."""
 

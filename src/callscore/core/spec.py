@@ -5,6 +5,7 @@ Comparison with limits and rating by bands are the same everywhere (C-08, C-10, 
 
 # No postponed annotations here: msgspec would evaluate the text of each at every start.
 import hashlib
+import math
 from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
@@ -130,6 +131,10 @@ class MetricSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     decides: bool = True
     """Whether a Fail of this row keeps a model from being recommended (C-138)."""
     complement_of: str = ""
+    at_best: str = ""
+    """The row that has the value as if everything undecided were right (C-141)."""
+    optional: bool = False
+    """Whether the row is left out if no model of a card has a value."""
     severities: tuple[Severity, ...] = ()
     secondary: Mapping[str, Literal["percent", "count"]] = {}
     """Secondary figures, outside of the value, with their units."""
@@ -156,6 +161,11 @@ class ScoreSpec(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tr
     """The heading of the task's rows, if it is not `<LABEL> TASK METRICS`."""
     unit: str = "call"
     """The unit that is sampled: intervals are about future calls or future scenarios."""
+    above_floor: tuple[str, ...] = ()
+    """Parts and metrics that must each be better than a trivial answer, or the model is not in
+    question (C-141)."""
+    over: str = ""
+    """What the score is over, if the data has only some of its parts (C-142)."""
     coverage: float | None = None
     """The share of cases that must be evaluated, if the setting does not decide (C-119)."""
 
@@ -295,6 +305,36 @@ def combine_specs(specs: Sequence[Spec]) -> Spec:
         metrics={slug: metric for spec in specs for slug, metric in spec.metrics.items()},
         digest="+".join(spec.digest for spec in specs),
     )
+
+
+def without_rows(spec: Spec, rows: Collection[str], over: str) -> Spec:
+    """The formulas without rows that the data does not have: Σ w × value / Σ w        C-142"""
+    if not any(slug in spec.metrics for slug in rows):
+        return spec
+    scores = {task: _without_rows(score, rows, over) for task, score in spec.scores.items()}
+    return msgspec.structs.replace(spec, scores=scores, digest=f"{spec.digest}({over})")
+
+
+def _without_rows(score: ScoreSpec, rows: Collection[str], over: str) -> ScoreSpec:
+    left = {
+        name: msgspec.structs.replace(part, weights=weights)
+        for name, part in score.parts.items()
+        if (weights := _scaled({s: w for s, w in part.weights.items() if s not in rows}))
+    }
+    if left == score.parts:
+        return score
+    shares = _scaled({name: part.weight for name, part in left.items()})
+    parts = {
+        name: msgspec.structs.replace(part, weight=shares[name]) for name, part in left.items()
+    }
+    kept = tuple(name for name in score.above_floor if name in parts or name not in score.parts)
+    return msgspec.structs.replace(score, parts=parts, over=over, above_floor=kept)
+
+
+def _scaled(weights: Mapping[str, float]) -> Mapping[str, float]:
+    """w / Σ w"""
+    whole = math.fsum(weights.values())
+    return {name: weight / whole for name, weight in weights.items()}
 
 
 def with_metrics(spec: Spec, added: Mapping[str, tuple[MetricSpec, str]]) -> Spec:

@@ -172,7 +172,10 @@ def score_in_processes(
         views=sinks.on_case is not None,
     )
     blocks = list(feed.plan.blocks(inputs.cases))
-    works = (BlockWork(block, _part(inputs, block)) for block in blocks)
+    works = (
+        BlockWork(block, part_of(inputs, block, inputs.source.between(block.first, block.end)))
+        for block in blocks
+    )
     joined = JoinedBlocks(config, sinks, feed, inputs)
     context = BlockContext(config, workers.size, wanted, feed.is_checked)
     with _pool(workers, context, feed.tasks, sinks.judge_runner) as pool:
@@ -200,34 +203,47 @@ def _pool(
     return ProcessPool(workers.number, open_block_scorer, context, workers.method)
 
 
-def _part(inputs: ScoringInputs, block: CaseBlock) -> ScoringInputs:
-    """The inputs of one block."""
+def part_of(inputs: ScoringInputs, block: CaseBlock, source: ReplySource) -> ScoringInputs:
+    """The inputs of one block, whose replies `source` has."""
     first, end = block.first, block.end
     given, labels = inputs.given, inputs.labels
     if given.lines is not None:
         given = msgspec.structs.replace(given, lines=given.lines.between(first, end), unused=0)
     if labels.lines is not None:
         labels = msgspec.structs.replace(labels, lines=labels.lines.between(first, end), unused=0)
-    return ScoringInputs(inputs.source.between(first, end), inputs.cases, given, labels)
+    return ScoringInputs(source, inputs.cases, given, labels)
 
 
 class JoinedBlocks:
     """Adds blocks in their order, and writes their lines."""
 
     def __init__(
-        self, config: ScoreConfig, sinks: Sinks, feed: DividedFeed, inputs: ScoringInputs
+        self,
+        config: ScoreConfig,
+        sinks: Sinks,
+        feed: DividedFeed,
+        inputs: ScoringInputs,
+        size: BlockSize = BLOCK,
     ) -> None:
         self._sinks, self._feed, self._inputs = sinks, feed, inputs
         self._tasks = tasks_for(config)
         self._scorer = new_scorer(config, inputs, sinks)
         self._floors = DataFloors(config.catalog.formula, inputs.cases)
-        self._sums = BlockSums()
+        self._sums = BlockSums(size)
         self._views = msgspec.json.Decoder(CaseView)
 
     def add(self, block: BlockResult) -> None:
         """Add the next block."""
-        self._write(block)
         self._sums.join(block.sums)
+        self._add_rest(block)
+
+    def add_sub_block(self, sub_block: BlockResult, cases: int) -> None:
+        """Add the next part of a block, with its number of cases."""
+        self._sums.join_sub_block(sub_block.sums, cases)
+        self._add_rest(sub_block)
+
+    def _add_rest(self, block: BlockResult) -> None:
+        self._write(block)
         self._feed.join(block.content, block.contradictions)
         for line in block.floors:
             loaded = load_case(line, self._tasks, checked=True)

@@ -54,6 +54,26 @@ class ReplySource(Protocol):
         ...
 
 
+class RepliesInMemory(msgspec.Struct, frozen=True):
+    """The replies to some cases, for another process that scores them."""
+
+    models: Sequence[str]
+    labels: Mapping[str, str]
+    found: Mapping[str, CaseReplies]
+    """By the id of the case."""
+
+    def replies(self, position: int, case: Case) -> CaseReplies:
+        """Every reply to a case."""
+        return self.found.get(case.id, {})
+
+    def between(self, first: int, end: int) -> RepliesInMemory:
+        """The same: it has no more than the cases of one process."""
+        return self
+
+    def close(self) -> None:
+        """Do nothing: no file is open."""
+
+
 class EmbeddedReplies:
     """Replies embedded in the cases."""
 

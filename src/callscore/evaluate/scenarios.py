@@ -27,7 +27,7 @@ from callscore.core.scenarios import (
     StepVerdicts,
 )
 from callscore.core.scorecard import Scorecard
-from callscore.core.task import SCENARIO
+from callscore.core.task import SCENARIO, Floor
 from callscore.evaluate.given_verdicts import verdict_record
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.evaluate.worklist import open_items
@@ -153,6 +153,12 @@ class OutputsJob(msgspec.Struct, frozen=True):
         return [*self.verdicts, *(path for folder in folders for path in folder.glob("*.json"))]
 
 
+def jobs_by_model(job: OutputsJob) -> list[OutputsJob]:
+    """One job per recorded model; raises DataError or UsageError if the outputs are unusable."""
+    parts = scenario_suite().split_by_model(job.recorded, SCENARIO_FILES)
+    return [msgspec.structs.replace(job, recorded=recorded) for recorded in parts]
+
+
 def score_outputs(
     jobs: Sequence[OutputsJob],
     sinks: ScenarioSinks = NO_SINKS,
@@ -218,7 +224,18 @@ def scenario_tallies(
         unused_verdicts=0,
         origins={model: score.origin for model, score in scores.items() if score.origin},
         scenarios=scores,
+        floors=_floors(next(iter(scores.values()), None)),
     )
+
+
+def _floors(score: ScenarioScore | None) -> Mapping[str, Floor]:
+    """The floor of scenarios: a row is the mean of the languages, as that of a model    C-141"""
+    found = [] if score is None else [floors for floors in score.floors if floors]
+    if score is None or len(found) < len(score.tallies):
+        return {}
+    shared = [slug for slug in found[0] if all(slug in floors for floors in found)]
+    rows = {slug: math.fsum(floors[slug] for floors in found) / len(found) for slug in shared}
+    return {SCENARIO: Floor(None, scenario_suite().floor_strategy, rows)}
 
 
 def read_documents(documents: Iterable[Json]) -> ScoringResult:

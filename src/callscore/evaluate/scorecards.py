@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from callscore.config.score import ScoreConfig
+from callscore.core.scenarios import ScenarioScore
 from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard, TaskScore
-from callscore.core.signature import SCENARIOS, VERSION, parts_of
+from callscore.core.signature import KINDS, SCENARIOS, VERSION, parts_of
 from callscore.core.spec import ScoreSettings, Spec, holds
 from callscore.core.suite import Suite
 from callscore.core.task import Floor
@@ -20,12 +21,12 @@ from callscore.evaluate.judging import JudgeRunner, judging_of
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.report.decision_lines import with_decision
 from callscore.scorecard.final import FinalWeights, final_score, score_benchmarks
-from callscore.scorecard.floors import floor_notes, with_floor
+from callscore.scorecard.floors import floor_notes, with_floor, with_range
 from callscore.scorecard.model_score import score_open_task
 from callscore.scorecard.ranking import model_cost, rank, rank_zeroed
 from callscore.scorecard.tally import TaskTally
 from callscore.stats.contributions import Contributions, count_distinct
-from callscore.suites.registry import Catalog
+from callscore.suites.registry import Catalog, scenario_suite
 
 
 def card_signature(
@@ -57,6 +58,7 @@ def card_signature(
         "judge": "+".join(judges) or "none",
         "embedder": embedder.signature if embedder is not None else "none",
         "over": "+".join(over),
+        **({KINDS: "+".join(config.kinds)} if config.kinds else {}),
         **({"option": "A"} if config.benchmarks else {}),
         "weights": _list_numbers(config.weights) or settings[0].weights,
         **({"workload": _list_numbers(config.workload)} if config.workload else {}),
@@ -89,12 +91,17 @@ def scorecard(
     config: ScoreConfig, result: ScoringResult, judge_runner: JudgeRunner | None
 ) -> Scorecard:
     """The scorecard of all models, with its signature."""
+    if result.scenarios:
+        config = narrow_to_kinds(config, result)
     tasks = _tasks_in(result)
     suites = config.catalog.suites_with(tasks)
     spec = config.catalog.spec_with(tasks)
     final = final_weights(config, result)
     context = CardContext(spec, final, result.floors, result.origins, result.measured_by)
     scored = [_model_score(model, of, config, context) for model, of in result.tallies.items()]
+    if result.scenarios:
+        scored = with_latency(share_estimates(scored), result.scenarios)
+        scored = [_with_ranges(model, config.catalog) for model in scored]
     models = mark_judged(scored, result.judged, config.catalog)
     card = Scorecard(
         framework=spec.framework,
@@ -134,6 +141,14 @@ def scorecard(
     return with_decision(card, spec, config.decide)  # it also depends on the judge of the steps
 
 
+def narrow_to_kinds(config: ScoreConfig, result: ScoringResult) -> ScoreConfig:
+    """The settings of a card whose scenarios have no step of some kind        C-142"""
+    kinds = {kind for score in result.scenarios.values() for kind in score.kinds}
+    if not kinds or not scenario_suite().narrow(kinds)[0]:
+        return config
+    return msgspec.structs.replace(config, kinds=sorted(kinds))
+
+
 def decide_again(config: ScoreConfig, card: Scorecard) -> Scorecard:
     """The same card with its decision, after something was added that may change it."""
     tasks = {task: None for model in card.models for task in model.tasks}
@@ -151,6 +166,7 @@ def joint_scorecard(
 def add_rows(card: Scorecard, other: Scorecard) -> Scorecard:
     """Add the rows of another scorecard; the Final Score stays that of the first."""
     rows = {model.model: model.tasks for model in other.models}
+    times = {model.model: model.latency for model in other.models}
     return msgspec.structs.replace(
         card,
         framework=f"{card.framework}+{other.framework}",
@@ -158,7 +174,11 @@ def add_rows(card: Scorecard, other: Scorecard) -> Scorecard:
         title=f"{card.title} + {other.title}",
         signature=f"{card.signature}|{SCENARIOS}:{_nest_signature(other.signature)}",
         models=[
-            msgspec.structs.replace(model, tasks={**model.tasks, **rows.get(model.model, {})})
+            msgspec.structs.replace(
+                model,
+                tasks={**model.tasks, **rows.get(model.model, {})},
+                latency=times.get(model.model, msgspec.UNSET),
+            )
             for model in card.models
         ],
         notes=[*card.notes, *other.notes],
@@ -270,6 +290,59 @@ def _model_score(
         blocked_calls=len(set[int]().union(*(tally.blocked_keys for tally in tallies.values()))),
         origin=context.origins.get(model, ""),
     )
+
+
+def _with_ranges(model: ModelScore, catalog: Catalog) -> ModelScore:
+    """A model with the range that the undecided values of its scenarios allow        C-141"""
+    tasks = {name: with_range(task, catalog.formula(name)) for name, task in model.tasks.items()}
+    return msgspec.structs.replace(model, tasks=tasks)
+
+
+def with_latency(
+    models: Sequence[ModelScore], scores: Mapping[str, ScenarioScore]
+) -> list[ModelScore]:
+    """The models with the times of their scenarios, if they were measured        C-141"""
+    return [
+        msgspec.structs.replace(model, latency=scores[model.model].latency or msgspec.UNSET)
+        for model in models
+    ]
+
+
+def share_estimates(models: Sequence[ModelScore]) -> list[ModelScore]:
+    """The models of a card: a row that is an estimate for one is one for all        C-125, C-141
+
+    Values that await a verdict are a matter of the data. A model that answers nothing has none, and
+    would otherwise be the only official one.
+    """
+    rows = {
+        slug
+        for model in models
+        for task in model.tasks.values()
+        for slug, metric in task.metrics.items()
+        if metric.approximate
+    }
+    return [_with_estimates(model, rows) for model in models] if rows else [*models]
+
+
+def _with_estimates(model: ModelScore, rows: Collection[str]) -> ModelScore:
+    tasks = {
+        name: msgspec.structs.replace(
+            task,
+            official=False,
+            metrics={
+                slug: msgspec.structs.replace(metric, approximate=True) if slug in rows else metric
+                for slug, metric in task.metrics.items()
+            },
+        )
+        if any(slug in rows for slug in task.metrics)
+        else task
+        for name, task in model.tasks.items()
+    }
+    final = msgspec.structs.replace(
+        model.final,
+        official=model.final.official and all(tasks[name].official for name in model.final.weights),
+    )
+    return msgspec.structs.replace(model, tasks=tasks, final=final)
 
 
 def _is_covered(tallies: Mapping[str, TaskTally], settings: ScoreSettings) -> bool:

@@ -89,6 +89,11 @@ class BlockSums:
             self.join(self._block)
         self._block, self._cases = None, 0
 
+    def join_sub_block(self, sub_block: Sums, cases: int) -> None:
+        """Add the next sub-block, which must not be used afterwards."""
+        self.current = sub_block
+        self.count(cases)
+
     def join(self, block: Sums) -> None:
         """Add the next block, which must not be used afterwards."""
         if self._total is None:

@@ -272,11 +272,24 @@ def _cell(row: TemplateRow, model: ModelScore, ranking: Mapping[str, RankingLine
         return _benchmark(model, row)
     if row.kind in ("final_a", "final_b"):
         return _final(model, row, ranking[model.model].reason)
-    if row.kind == "cost":
-        return _cost(model)
+    if row.kind in ("cost", "latency"):
+        return _cost(model) if row.kind == "cost" else _latency(model, row.key)
     if row.kind == "rank":
         return _rank(ranking[model.model])
     return _blocker(model)
+
+
+def _latency(model: ModelScore, of: str) -> Cell:
+    """Return p50 and p95 of a step or of a scenario        C-141"""
+    found = model.latency
+    if not found:
+        return Cell(NOT_AVAILABLE, "quiet", "no times were measured")
+    ends = (
+        (found.step_p50, found.step_p95)
+        if of == "step"
+        else (found.scenario_p50, found.scenario_p95)
+    )
+    return Cell(" / ".join(f"{end:,.0f}" for end in ends))
 
 
 def _section(task: TaskScore | None) -> Cell:

@@ -24,6 +24,7 @@ from callscore.scorecard.decision import (
     is_below_floor,
     is_in_question,
     is_kept_out,
+    not_above_floor,
 )
 from callscore.stats.intervals import binomial_interval
 
@@ -113,7 +114,7 @@ def describe_obstacles(
     blockers += [_describe_correction(slug, model, spec) for slug in corrected_breaches(model)]
     failing = [] if allow_fail else failing_rows(model)
     rows = [_describe_row(slug, metric, spec) for slug, metric in failing]
-    floor = list(_describe_floor(model))
+    floor = list(_describe_floor(model, spec))
     first, *_ = [*blockers, *rows, *floor, ""]
     more = []
     if len(blockers) > 1:
@@ -182,10 +183,21 @@ def _describe_row(slug: str, metric: MetricScore, spec: Spec) -> str:
     return text
 
 
-def _describe_floor(model: ModelScore) -> Iterator[str]:
+def _describe_floor(model: ModelScore, spec: Spec) -> Iterator[str]:
     floor, final = final_floor(model), model.final.score
     if floor is not None and final is not None and is_below_floor(model):
         yield f"Final {show(final)}, below the {show(floor)} of an answer that reads nothing"
+    for name, margin in not_above_floor(model):
+        of = f"the {show(margin.floor)} of an answer that reads nothing"
+        yield f"{_number_label(name, spec)} {show(margin.value)}, not above {of}"
+
+
+def _number_label(name: str, spec: Spec) -> str:
+    """The label of a metric, or of a part of a task score."""
+    if name in spec.metrics:
+        return spec.metrics[name].label
+    parts = (score.parts[name].label for score in spec.scores.values() if name in score.parts)
+    return next(parts, name)
 
 
 def _task(task: str, spec: Spec) -> str:

@@ -13,7 +13,8 @@ from callscore.report.source import ReportFormat, ReportOptions, ReportSource
 
 def scorecard_json(card: Scorecard) -> bytes:
     """Return the scorecard, indented, with a final newline."""
-    return escape_json(msgspec.json.format(msgspec.json.encode(card), indent=1)) + b"\n"
+    shown = card.without_times() if card.documents else card
+    return escape_json(msgspec.json.format(msgspec.json.encode(shown), indent=1)) + b"\n"
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:

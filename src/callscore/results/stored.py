@@ -91,6 +91,7 @@ class StoredResults:
         self._counts: dict[int, ReportCounts] = {}
         self._heads: dict[int, Head] = {}
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._configs: dict[int, tuple[tuple[int, int], EvalConfig]] = {}
         self._closed = False
 
     def close(self) -> None:
@@ -144,7 +145,10 @@ class StoredResults:
         with self._reading() as store:
             progress = store.progress().get(run, "")
             kept = self._index.kept_records().get((run, progress))
-            return (store.run(run) if kept is None else _decode_record(kept)), progress
+            record = store.run(run) if kept is None else _decode_record(kept)
+            if kept is None and not progress.startswith("running/"):
+                self._index.keep_record(run, progress, _encode_record(record))
+            return record, progress
 
     def _line(self, record: RunRecord, scoring: Scoring | None, progress: str) -> RunLine:
         """Of lists: whether the files have changed is not looked up."""
@@ -188,18 +192,26 @@ class StoredResults:
     # Scoring
 
     def _config(self, run: int) -> EvalConfig:
-        record, _ = self._record(run)
-        return config_of_run(record, self._address, self._eval_file)
+        return self._config_of(self._record(run)[0])
 
     def _fingerprint(self, run: int) -> str:
         record, progress = self._record(run)
-        config = config_of_run(record, self._address, self._eval_file)
+        config = self._config_of(record)
         return fingerprint(progress, config, b"".join(self._index.people(run).values()))
 
     @property
     def keeps_index(self) -> bool:
         """Whether the index is a file; otherwise the store cannot be written."""
         return self._index.is_kept
+
+    def _config_of(self, record: RunRecord) -> EvalConfig:
+        """The eval file of a run, read again when it has changed."""
+        known = self._configs.get(record.id)
+        if known is not None and _stamp(known[1].path) == known[0]:
+            return known[1]
+        config = config_of_run(record, self._address, self._eval_file)
+        self._configs[record.id] = (_stamp(config.path), config)
+        return config
 
     def is_fresh(self, run: int) -> bool:
         """Whether the index of a run holds."""
@@ -476,6 +488,14 @@ class IndexedCases:
 
     def __iter__(self) -> Iterator[CaseView]:
         return self._results.views(self._scoring)
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return (-1, -1)
+    return found.st_size, found.st_mtime_ns
 
 
 def _lacks_reply(answer: Answer) -> bool:

@@ -241,6 +241,10 @@ class CaseFiles:
         number = count_workers(self._config, workers, self.plan.selected)
         if number > 1:
             return BlockScoring(self, job, workers._replace(number=number))
+        if job.process is not None:
+            from callscore.runner.scoring_process import SubBlockScoring
+
+            return SubBlockScoring(self, job, job.process)
         return CaseScoring(self, job)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from callscore.core.scorecard import Scorecard
 from callscore.report.json import scorecard_json
 from callscore.report.safe_text import escape_json
 from callscore.runner.run import RunResult
@@ -27,8 +28,14 @@ def run_document(ran: RunResult) -> bytes:
         return scorecard_json(ran.card)
     if ran.has_only_scenarios and len(documents) == 1:
         return document_json(next(iter(documents.values())))
-    card = msgspec.structs.replace(ran.card, documents=msgspec.UNSET)
-    return document_json({**json.loads(scorecard_json(card)), "orchestration": documents})
+    return joint_document(ran.card)
+
+
+def joint_document(card: Scorecard) -> bytes:
+    """The scorecard, with the documents of scenarios by model under `orchestration`."""
+    documents = card.documents
+    plain = msgspec.structs.replace(card, documents=msgspec.UNSET)
+    return document_json({**json.loads(scorecard_json(plain)), "orchestration": documents})
 
 
 def document_json(document: Any) -> bytes:

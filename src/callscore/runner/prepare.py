@@ -14,6 +14,7 @@ from callscore.config.config import EvalConfig
 from callscore.config.file import OFFLINE, PROVIDERS
 from callscore.config.scenarios import Departure, departures
 from callscore.core.batch import batch_price, batch_provider
+from callscore.core.blocks import BlockSize
 from callscore.core.case import Reply
 from callscore.core.errors import ConfigError, UsageError
 from callscore.core.provider import Provider
@@ -312,6 +313,8 @@ def open_sources(config: EvalConfig, options: RunOptions) -> list[CaseSource]:
     sources: list[CaseSource] = []
     if config.cases:
         keep_content, size = options.on_case is not None, options.workers.size
+        if options.workers.number == 1:  # a run sends sub-blocks to the process that scores it
+            size = BlockSize(size.sub_block, 1)
         sources.append(CaseFiles(config.scoring, keep_content=keep_content, size=size))
     if config.scenarios:
         from callscore.store.scenario_files import SCENARIO_FILES

@@ -123,12 +123,18 @@ class RunReplies:
 
     def replies(self, position: int, case: Case) -> CaseReplies:
         """Every reply to a case, at the prices of this run."""
-        replies = self._found.pop(case.id, None) or self._take_from_memory(case.id)
-        replies = replies or self._read_journal(case.id)
-        self._count -= _count(self._in_memory.pop(case.id, {}))
+        return self.of_case(case.id)
+
+    def of_case(self, case_id: str) -> CaseReplies:
+        """Every reply to the case with this id, at the prices of this run."""
+        replies = self._found.pop(case_id, None) or self._take_from_memory(case_id)
+        replies = replies or self._read_journal(case_id)
+        self._count -= _count(self._in_memory.pop(case_id, {}))
+        priced: dict[str, Mapping[int, Reply | Failed]] = {}
         for model, runs in replies.items():
             self._note_names(model, runs)
-        return {model: self._price(model, runs) for model, runs in replies.items()}
+            priced[model] = self._price(model, runs)
+        return priced
 
     def of_model(self, model: str, case_id: str) -> Mapping[int, Reply | Failed]:
         """The replies of one model to the case with this id, at the price of this run."""

@@ -37,6 +37,7 @@ from callscore.runner.preflight import (
 from callscore.runner.prepare import PreparedRun
 from callscore.runner.replies import RunReplies
 from callscore.runner.scoring import RunScoring
+from callscore.runner.scoring_process import scoring_process
 from callscore.store.address import open_store
 from callscore.store.protocol import JobLedger, RunLedger, SharedRun, Store
 from callscore.store.run_records import Failure, RunRecord
@@ -116,7 +117,7 @@ class Sharing(NamedTuple):
 def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
     """Request every model, store every reply, score the stored replies."""
     cases = CaseStream(prepared.sources)
-    to_score = cases.reader()
+    process = scoring_process(prepared)
     plan = plan_of(prepared, cases)
     plan.check()
     options = _engine_options(prepared)
@@ -127,15 +128,15 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
 
         start_race = prepare_race(prepared)
     try:
-        with open_store(prepared.config.store) as store, _open_run(prepared, store) as run:
-            ledger = run.ledger
+        with process or nullcontext(), _open_run(prepared) as run:
+            store, ledger = run.store, run.ledger
             emit = billing_events(ledger, on_event)
             account = Billing(options, ledger.id, emit)
             calls = JudgeCalls(ledger, account) if prepared.config.scoring.is_judged else None
             replies = RunReplies(store, ledger.id, prepared.models, prepared.config.repeats)
             with (
                 ExitStack() as stack,
-                RunScoring(prepared, replies, calls, to_score) as scoring,
+                RunScoring(prepared, replies, calls, cases, process) as scoring,
                 (
                     nullcontext()
                     if start_race is None
@@ -312,35 +313,36 @@ def _mark_unanswered(summary: RunSummary) -> RunSummary:
 
 
 class _RunStatus:
-    """An open run, and its status when it is closed."""
+    """An open run in its store, and its status when it is closed."""
 
-    def __init__(self, ledger: RunLedger) -> None:
-        self.ledger = ledger
+    def __init__(self, store: Store, ledger: RunLedger) -> None:
+        self.store, self.ledger = store, ledger
         self.status: RunStatus = "interrupted"
 
 
 @contextmanager
-def _open_run(prepared: PreparedRun, store: Store) -> Iterator[_RunStatus]:
+def _open_run(prepared: PreparedRun) -> Iterator[_RunStatus]:
     """The resumed run, or a new one; closed with its current status."""
-    header, resume = prepared.header, prepared.options.resume
-    if resume:
-        from callscore.runner.changes import change_since, describe_change
+    with open_store(prepared.config.store) as store:
+        header, resume = prepared.header, prepared.options.resume
+        if resume:
+            from callscore.runner.changes import change_since, describe_change
 
-        change = change_since(prepared, store, header)
-        if change is not None and not prepared.options.accept_changed:
-            raise UsageError(f"{describe_change(change)}; --yes starts the new run")
-        resume = change is None
-    run = _RunStatus(store.open_run(header, resume=resume))
-    unused = False
-    try:
-        yield run
-    except PreflightFailed:
-        unused = True
-        raise
-    finally:
-        run.ledger.end(run.status)
-        if unused:
-            run.ledger.drop()
+            change = change_since(prepared, store, header)
+            if change is not None and not prepared.options.accept_changed:
+                raise UsageError(f"{describe_change(change)}; --yes starts the new run")
+            resume = change is None
+        run = _RunStatus(store, store.open_run(header, resume=resume))
+        unused = False
+        try:
+            yield run
+        except PreflightFailed:
+            unused = True
+            raise
+        finally:
+            run.ledger.end(run.status)
+            if unused:
+                run.ledger.drop()
 
 
 def _next_rounds(prepared: PreparedRun, store: Store, run_id: int) -> NextRound | None:
@@ -400,7 +402,7 @@ def rescore(prepared: PreparedRun, run_id: int) -> RunResult:
         config = prepared.config
         replies = RunReplies(store, run_id, prepared.models, config.repeats, config.store)
         replies.end()
-        cases = CaseStream(prepared.sources).reader()
+        cases = CaseStream(prepared.sources)
         with ExitStack() as stack:
             calls: JudgeCalls | None = None
             if prepared.config.scoring.is_judged:

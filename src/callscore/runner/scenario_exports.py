@@ -76,6 +76,36 @@ def _safe(name: str) -> str:
     return _UNSAFE.sub("_", name).lstrip(".") or "_"
 
 
+def without_repeats(lines: Sequence[Json]) -> Iterator[Json]:
+    """The steps of one scenario; each message is written once.
+
+    `request.repeats` names an earlier step and run of the scenario, and how many messages from the
+    beginning are the same: those come before `request.messages`.
+    """
+    earlier: list[Json] = []
+    for line in lines:
+        messages = line["request"]["messages"]
+        best = max(earlier, key=lambda other: _shared(messages, other), default=None)
+        shared = 0 if best is None else _shared(messages, best)
+        earlier.append(line)
+        if best is None or not shared:
+            yield line
+            continue
+        repeats = {"case_id": best["case_id"], "run": best["run"], "messages": shared}
+        request = {**line["request"], "repeats": repeats, "messages": messages[shared:]}
+        yield {**line, "request": request}
+
+
+def _shared(messages: Sequence[Json], other: Json) -> int:
+    """How many messages from the beginning are those of another step."""
+    found = 0
+    for mine, theirs in zip(messages, other["request"]["messages"], strict=False):
+        if mine != theirs:
+            break
+        found += 1
+    return found
+
+
 class Trajectories:
     """A file of trajectories: JSON lines, or Markdown if its name ends with `.md`."""
 
@@ -87,12 +117,13 @@ class Trajectories:
 
     def write(self, lines: Sequence[Json]) -> None:
         """Every step of one scenario, run by run."""
+        if not self._is_markdown:
+            for compact in without_repeats(lines):
+                self._file.write(escape_json(msgspec.json.encode(compact)) + b"\n")
+            return
         seen: Sequence[Json] = ()
         run = 0
         for line in lines:
-            if not self._is_markdown:
-                self._file.write(escape_json(msgspec.json.encode(line)) + b"\n")
-                continue
             if line["run"] != run:
                 run, seen = line["run"], ()
                 self._write(scenario_heading(line))

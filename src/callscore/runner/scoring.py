@@ -25,12 +25,13 @@ from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scorecards import joint_scorecard
 from callscore.evaluate.scorer import Sinks
 from callscore.evaluate.scoring_pass import ScoringResult, index_inputs, open_pass
-from callscore.runner.cases import CaseFiles, CasePrompt, CasesToScore
+from callscore.runner.cases import CaseFiles, CasePrompt, CasesToScore, CaseStream
 from callscore.runner.prepare import PreparedRun
 from callscore.runner.replies import RunReplies
 
 if TYPE_CHECKING:
     from callscore.runner.race_observations import DrawnCalls, ObservedCall
+    from callscore.runner.scoring_process import ScoringProcess
 
 SCORED_TOGETHER = 16
 """Replies that are scored before control returns to the event loop."""
@@ -49,6 +50,8 @@ class ScoringJob(NamedTuple):
     """The requests of judge and embedder."""
     stack: ExitStack
     """Closes the files that are opened."""
+    process: ScoringProcess | None = None
+    """Scores the replies, if this process does not."""
 
     def sinks_of_calls(self) -> Sinks:
         """The sinks of case files, with the judge."""
@@ -208,13 +211,16 @@ class RunScoring:
         prepared: PreparedRun,
         replies: RunReplies,
         calls: JudgeCalls | None,
-        cases: Iterator[CasePrompt],
+        cases: CaseStream,
+        process: ScoringProcess | None = None,
     ) -> None:
         self.calls = calls
         """The requests of judge and embedder; None if the config has neither."""
         self.replies = replies
         self._prepared = prepared
-        self._cases = cases
+        # The process that scores reads the cases itself.
+        self._cases: Iterator[CasePrompt] = cases.reader() if process is None else iter(())
+        self._process = process
         self._stack = ExitStack()
 
     def __enter__(self) -> RunScoring:
@@ -226,7 +232,9 @@ class RunScoring:
             self._judge_runner = self._stack.enter_context(judging)
             self.calls.check()
         self.embedder = self._judge_runner.embedder if self._judge_runner is not None else None
-        self._defer_embedder()
+        is_local = not isinstance(prepared.config.scoring.embedder, ModelSpec)
+        if self._judge_runner is not None and self.embedder is not None and is_local:
+            self._judge_runner.embedder = DeferredEmbedder(self.embedder, self.replies.all_in)
         job = ScoringJob(
             prepared,
             self.replies,
@@ -235,20 +243,11 @@ class RunScoring:
             self._judge_runner,
             self.calls,
             self._stack,
+            self._process,
         )
         self.parts = [source.open_scoring(job) for source in prepared.sources]
         """In the order of the sources of the run."""
         return self
-
-    def _defer_embedder(self) -> None:
-        judge_runner, config = self._judge_runner, self._prepared.config.scoring
-        if (
-            judge_runner is None
-            or judge_runner.embedder is None
-            or isinstance(config.embedder, ModelSpec)
-        ):
-            return
-        judge_runner.embedder = DeferredEmbedder(judge_runner.embedder, self.replies.all_in)
 
     def __exit__(
         self,

@@ -59,6 +59,7 @@ class SharedSending:
         self._reading = ThreadPoolExecutor(1, "cases")
         self._open: dict[tuple[str, str], _OpenChunk] = {}
         """The chunks of this worker, by model and case."""
+        self._worker = self._shared.worker
 
     async def send(
         self, plan: Workload, on_event: OnEvent, stop: Shutdown, limits: SharedLimits
@@ -73,8 +74,9 @@ class SharedSending:
         summary: RunSummary | None = None
         while True:
             self._shared.budget.begin(slots)
-            part = stop.part()
-            watching = asyncio.create_task(self._stop_when_lost(part))
+            part, worker = stop.part(), self._shared.worker
+            self._worker = worker
+            watching = asyncio.create_task(self._stop_when_lost(part, worker))
             emit = partial(self._emit, on_event, stop)
             try:
                 sent = await generate(plan, self._ledger, emit, part, limits)
@@ -82,7 +84,7 @@ class SharedSending:
                 watching.cancel()
                 await asyncio.gather(watching, return_exceptions=True)
             summary = sent if summary is None else summary.merge(sent)
-            if not self._shared.is_lost or stop.requested:
+            if not self._shared.has_lost(worker) or stop.requested:
                 return await self._of_all_workers(summary, plan)
             self._open.clear()
             await self._shared.join_again()
@@ -91,8 +93,8 @@ class SharedSending:
         """End the reading of cases."""
         self._reading.shutdown(wait=True)
 
-    async def _stop_when_lost(self, part: Shutdown) -> None:
-        while not self._shared.is_lost:
+    async def _stop_when_lost(self, part: Shutdown, worker: int) -> None:
+        while not self._shared.has_lost(worker):
             await asyncio.sleep(LOOK_S)
         part.request()
 
@@ -100,7 +102,7 @@ class SharedSending:
         """The work of the next chunk for a model; None if there is none."""
         if is_stopped and not self._is_holder:
             return None  # another machine may reach the model
-        chunk = await self._shared.take_chunk(model)
+        chunk = await self._shared.take_chunk(model, self._worker)
         if chunk is None:
             return None
         loop = asyncio.get_running_loop()

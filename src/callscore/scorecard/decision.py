@@ -14,6 +14,7 @@ from callscore.core.measure import FEW_CALLS
 from callscore.core.scorecard import (
     AS_RECOMMENDED,
     Decide,
+    FloorMargin,
     MetricScore,
     ModelContrast,
     ModelScore,
@@ -93,7 +94,22 @@ def is_in_question(model: ModelScore, allow_fail: bool = False) -> bool:
     """Whether a model may be recommended: final ≥ floor − 1e-9, no Blocker, no Fail    C-138"""
     if model.final.score is None or model.blockers or corrected_breaches(model):
         return False
-    return (allow_fail or not failing_rows(model)) and not is_below_floor(model)
+    if is_below_floor(model) or not_above_floor(model):
+        return False
+    return allow_fail or not failing_rows(model)
+
+
+def not_above_floor(model: ModelScore) -> Sequence[tuple[str, FloorMargin]]:
+    """What must be better than a trivial answer and is not, even at best        C-141
+
+    A floor of 1 cannot be exceeded: it must be reached.
+    """
+    found = []
+    for task in model.tasks.values():
+        for name, margin in (task.above_floor or {}).items():
+            if margin.at_best < min(margin.floor + TOLERANCE, 1 - TOLERANCE):
+                found.append((name, margin))
+    return found
 
 
 def failing_rows(model: ModelScore) -> Sequence[tuple[str, MetricScore]]:

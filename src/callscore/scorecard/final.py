@@ -61,6 +61,9 @@ class FinalWeights(NamedTuple):
         """`Final over QA`; `Final Score` if it is over every task of the document        C-82"""
         over = self.over
         every = {name for weights in self.spec.final.values() for name in weights}
+        narrowed = [self.spec.scores[task].over for task in over if self.spec.scores[task].over]
+        if narrowed:
+            return f"Final over {', '.join(narrowed)}"
         if not over or {task for task in self.spec.tasks if task in every} == set(over):
             return FINAL
         return f"Final over {', '.join(self.spec.scores[task].label for task in over)}"
@@ -134,7 +137,7 @@ def final_score(
     zeroed, zeroed_tasks = _zeroed_final(weights, tasks, benchmarks)
     return FinalScore(
         option=option.upper(),
-        over=rule.over,
+        over=[rule.spec.scores[task].over or task for task in rule.over],
         status=status,
         score=scores[option],
         floor_score=_floor(weights, tasks, benchmarks) if status == "invalid" else None,

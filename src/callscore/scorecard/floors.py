@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from callscore.core.scorecard import ModelScore, TaskScore
+from callscore.core.scorecard import FloorMargin, ModelScore, TaskScore
 from callscore.core.spec import TOLERANCE, Spec
 from callscore.core.task import Floor, FloorTally, Task
 from callscore.metrics.rounding import half_up
-from callscore.scorecard.formula import TaskFormula, task_score
+from callscore.scorecard.formula import TaskFormula, formula_value, part_score, task_score
 from callscore.scorecard.tally import TaskTally
 
 WIDTH_95 = 1.96
@@ -29,8 +29,60 @@ def with_floor(score: TaskScore, floor: Floor | None, formula: TaskFormula) -> T
     if floor is None:
         return score
     own = {slug: value for slug in floor.judged if (value := score.metrics[slug].value) is not None}
-    found = task_score(formula.score, {**floor.rows, **own}) if own else floor.score
-    return msgspec.structs.replace(score, trivial_floor=found, trivial_strategy=floor.strategy)
+    rows = {slug: None for slug in formula.weighted} | {**floor.rows, **own}
+    is_known = not own and floor.score is not None
+    found = floor.score if is_known else task_score(formula.score, rows)
+    return msgspec.structs.replace(
+        score,
+        trivial_floor=found,
+        trivial_strategy=floor.strategy,
+        above_floor=_margins(score, rows, formula) if formula.score.above_floor else msgspec.UNSET,
+    )
+
+
+def _margins(
+    score: TaskScore, floors: Mapping[str, float | None], formula: TaskFormula
+) -> Mapping[str, FloorMargin]:
+    """What must be better than a trivial answer, by itself: value, floor and best case    C-141"""
+    at_best = values_at_best(score, formula)
+    found = {}
+    for name in formula.score.above_floor:
+        part = formula.score.parts.get(name)
+        if part is None:
+            of = (score.metrics[name].value, floors.get(name), at_best[name])
+        else:
+            of = (
+                score.subscores[name].score,
+                part_score(part, {slug: floors.get(slug) for slug in part.weights}),
+                part_score(part, at_best),
+            )
+        if of[0] is not None and of[1] is not None and of[2] is not None:
+            found[name] = FloorMargin(of[0], of[1], of[2])
+    return found
+
+
+def values_at_best(score: TaskScore, formula: TaskFormula) -> Mapping[str, float | None]:
+    """The rows as the formula uses them, as if everything undecided were right        C-141"""
+    values: dict[str, float | None] = {}
+    for slug, metric in score.metrics.items():
+        best = score.metrics.get(formula.specs[slug].at_best)
+        values[slug] = formula_value(formula.specs[slug], metric)
+        if best is not None and best.value is not None:
+            values[slug] = best.value
+    return values
+
+
+def with_range(score: TaskScore, formula: TaskFormula) -> TaskScore:
+    """A task score with the range that its undecided values allow: [as if wrong, as if right]
+
+    C-141
+    """
+    if score.score is None or not any(score.metrics[slug].approximate for slug in formula.scored):
+        return score
+    best = task_score(formula.score, values_at_best(score, formula))
+    if best is None or best <= score.score:
+        return score
+    return msgspec.structs.replace(score, provisional_range=(score.score, best))
 
 
 def compare_with_floor(

@@ -21,6 +21,7 @@ RowKind = Literal[
     "final_a",
     "final_b",
     "cost",
+    "latency",
     "rank",
     "blocker",
     "corrected",
@@ -44,6 +45,8 @@ class TemplateRow(msgspec.Struct, frozen=True):
     """A remark that reports print next to the value."""
     unit: str = ""
     """The unit of a figure; every other value has its own."""
+    is_optional: bool = False
+    """Left out if no model of a card has a value."""
 
 
 PLAIN = "plain"
@@ -89,6 +92,7 @@ def _rows(spec: Spec) -> Iterator[TemplateRow]:
                 bands=metric.bands,
                 is_detail=not metric.template_row,
                 remark=metric.remark,
+                is_optional=metric.optional,
             )
             for name, unit in _figures(metric).items():
                 yield TemplateRow("figure", name, f"{slug}/{name}", is_detail=True, unit=unit)
@@ -109,7 +113,12 @@ def _rows(spec: Spec) -> Iterator[TemplateRow]:
         yield TemplateRow("final_b", f"{FINAL} (without benchmarks)", "", "Option B")
     else:
         yield TemplateRow("final_b", FINAL, "", "0.0 – 1.0")
-    yield TemplateRow("cost", "Cost per 1000 calls", "", "$")
+    unit = spec.scores[spec.tasks[0]].unit if spec.tasks else "call"
+    yield TemplateRow("cost", f"Cost per 1000 {unit}s", "", "$")
+    if unit == "scenario":
+        for timed in ("step", unit):
+            label = f"Latency of a {timed}, p50 / p95"
+            yield TemplateRow("latency", label, timed, "ms", is_optional=True)
     yield TemplateRow("rank", "Cost-Adjusted Rank", "", "—")
     yield TemplateRow("blocker", "Any Blocker Triggered?", "", "Yes / No")
 

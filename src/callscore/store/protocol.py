@@ -83,7 +83,11 @@ class SharedRun(Protocol):
         ...
 
     @property
-    def is_lost(self) -> bool:
+    def worker(self) -> int:
+        """This process as a worker; after a takeover, it is another one."""
+        ...
+
+    def has_lost(self, worker: int) -> bool:
         """Whether another worker has taken over what this one held."""
         ...
 
@@ -93,8 +97,10 @@ class SharedRun(Protocol):
         """Divide the cases into chunks for all workers, and set their common budget."""
         ...
 
-    async def take_chunk(self, model: str) -> Chunk | None:
-        """A chunk for this worker; waits while others hold the last ones, None if all are done."""
+    async def take_chunk(self, model: str, worker: int) -> Chunk | None:
+        """A chunk for this worker; waits while others hold the last ones, None if all are done or
+        another worker has taken over.
+        """
         ...
 
     def finish_chunk(self, chunk: Chunk) -> None:
@@ -110,7 +116,7 @@ class SharedRun(Protocol):
         ...
 
     async def join_again(self) -> None:
-        """Become a new worker, after another one has taken over."""
+        """Become a new worker, if another one has taken over."""
         ...
 
     async def count_items(self) -> Mapping[str, tuple[int, int]]:
@@ -122,7 +128,7 @@ class SharedBudget(SpendingLimit, Protocol):
     """A budget that workers share."""
 
     def begin(self, slots: int) -> None:
-        """Start without an allowance; `slots`: requests at once."""
+        """Start to send; `slots`: requests at once."""
         ...
 
 

@@ -6,7 +6,8 @@ named; other packages are looked up for names that are not built in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -16,6 +17,7 @@ import msgspec
 from callscore.core.errors import ConfigError, UsageError
 from callscore.core.plugins import plugin_names
 from callscore.core.scorecard import Scorecard
+from callscore.core.signature import KINDS, parts_of
 from callscore.core.spec import (
     MetricSpec,
     ScoreSettings,
@@ -24,6 +26,7 @@ from callscore.core.spec import (
     combine_specs,
     with_metrics,
     with_tasks,
+    without_rows,
 )
 from callscore.core.suite import Metric, ScenarioReader, Suite, no_data_names
 from callscore.core.task import SCENARIO, Task, has_hook
@@ -214,8 +217,16 @@ def no_names(suite: Suite) -> Sequence[str]:
 class Catalog:
     """Finds tasks, formulas and verdict rules by the name of a task."""
 
-    def __init__(self, settings: Mapping[str, Any] = {}, metrics: Sequence[str] = ()) -> None:
-        """`settings` replace defaults; `metrics` are names of metrics in other packages."""
+    def __init__(
+        self,
+        settings: Mapping[str, Any] = {},
+        metrics: Sequence[str] = (),
+        kinds: Collection[str] = (),
+    ) -> None:
+        """`settings` replace defaults; `metrics` are names of metrics in other packages; `kinds`
+        are those of the steps in scenarios, if they are known.
+        """
+        self._kinds = kinds
         self._given = settings
         self._settings: dict[str, ScoreSettings] = {}
         self._specs: dict[str, Spec] = {}
@@ -223,6 +234,14 @@ class Catalog:
         for name in metrics:
             added = metric(name)
             self._metrics.setdefault(added.slug.partition(".")[0], []).append(added)
+
+    def with_kinds(self, kinds: Collection[str]) -> Catalog:
+        """The same for scenarios with steps of these kinds only        C-142"""
+        if not kinds:
+            return self
+        found = copy(self)
+        found._kinds, found._specs = kinds, {}
+        return found
 
     def check_settings(self) -> None:
         """Raise ConfigError for an unknown setting or a value that is not allowed."""
@@ -275,7 +294,7 @@ class Catalog:
 
     def spec_of(self, suite: Suite) -> Spec:
         """The specification of a suite, with the metrics of other packages."""
-        if not self._metrics:
+        if not self._metrics and not self._kinds:
             return suite.spec
         found = self._specs.get(suite.name)
         if found is None:
@@ -284,7 +303,10 @@ class Catalog:
                 for task in suite.spec.tasks
                 for extra in self.metrics_of(task)
             }
-            found = self._specs[suite.name] = with_metrics(suite.spec, added)
+            found = with_metrics(suite.spec, added)
+            if self._kinds:
+                found = without_rows(found, *scenario_suite().narrow(self._kinds))
+            self._specs[suite.name] = found
         return found
 
     def metrics_of(self, task: str) -> Sequence[Metric]:
@@ -346,12 +368,23 @@ def template_of(card: Scorecard) -> Sequence[TemplateRow]:
 
     Tasks and metrics of packages that are not installed are shown under their own names.
     """
-    return with_final_heading(_rows_of(card), card.final_heading)
+    rows = with_final_heading(_rows_of(card), card.final_heading)
+    if not card.documents:
+        return rows
+    return [row for row in rows if not row.is_optional or _has_value(card, row)]
+
+
+def _has_value(card: Scorecard, row: TemplateRow) -> bool:
+    if row.kind == "latency":
+        return any(model.latency for model in card.models)
+    found = (model.metric(row.key) for model in card.models)
+    return any(metric is not None and metric.value is not None for metric in found)
 
 
 def _rows_of(card: Scorecard) -> Sequence[TemplateRow]:
     tasks = {task: score for model in card.models for task, score in model.tasks.items()}
-    spec = Catalog().spec_with(tasks)
+    kinds = parts_of(card.signature).get(KINDS, "")
+    spec = Catalog().with_kinds(kinds.split("+") if kinds else ()).spec_with(tasks)
     slugs = [slug for score in tasks.values() for slug in score.metrics if slug not in spec.metrics]
     unknown = [task for task in tasks if task not in spec.tasks]
     if not slugs and not unknown:

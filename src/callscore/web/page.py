@@ -184,6 +184,14 @@ def empty(sentence: str, words: str) -> Html:
     return tag("div", tag("p", sentence), tag("p", command(words)), class_="empty")
 
 
+def not_scored(run: RunLine) -> Html:
+    """Return what is shown of a run without scores: what it waits for."""
+    if run.answered:
+        return notice("This run is being scored. The page shows the scores when they are ready.")
+    resume = f"callscore run {plain(run.eval_file, 200)} --resume"
+    return empty("This run has no answers yet.", resume)
+
+
 def notice(*children: Child) -> Html:
     """Return a sentence above the content of a page."""
     return tag("p", *children, class_="notice", role="status")

@@ -16,11 +16,12 @@ import msgspec
 from aiohttp import web
 
 from callscore.core.errors import UsageError
-from callscore.results.in_memory import InMemoryResults
+from callscore.results.stored import StoredResults
 from callscore.store.address import StoreAddress
+from callscore.web.reviewers import read_reviewers
 from callscore.web.screen import Site, WebSession
 from callscore.web.screens import all_routes
-from callscore.web.security import Guard, Reviewer
+from callscore.web.security import Guard
 from callscore.web.server import START, build_app
 
 Say = Callable[[str], None]
@@ -51,8 +52,32 @@ def serve_store(options: ServeOptions, say: Say) -> None:
             f"{options.store}: no such store; expected one that `callscore run` has written; "
             "`callscore demo --serve` shows a sample"
         )
+    check_exposure(options)
     with _listen(options.host, options.port) as listener:
         asyncio.run(_serve(options, listener, say))
+
+
+def check_exposure(options: ServeOptions) -> None:
+    """Refuse what would expose calls: other machines need reviewers and TLS."""
+    if (options.cert is None) != (options.key is None):
+        raise UsageError("--cert and --key: expected both or none")
+    if options.cert is not None and options.proxy is not None:
+        raise UsageError("--cert and --proxy: expected one of them; the proxy has the certificate")
+    if is_loopback(options.host) and options.proxy is None:
+        return
+    if options.reviewers is None:
+        raise UsageError(
+            f"--host {options.host}: other machines can reach it; expected --reviewers FILE"
+        )
+    if options.cert is None and options.proxy is None:
+        raise UsageError(
+            f"--host {options.host}: other machines can reach it; "
+            "expected TLS: --cert and --key, or --proxy ORIGIN"
+        )
+    if options.cert is not None and options.host in ("0.0.0.0", "::"):
+        raise UsageError(
+            f"--host {options.host}: expected the name or address that people type, with --cert"
+        )
 
 
 def is_loopback(host: str) -> bool:
@@ -96,9 +121,9 @@ def _proxy_origin(given: str) -> str:
 async def _serve(options: ServeOptions, listener: socket.socket, say: Say) -> None:
     port = listener.getsockname()[1]
     origins = _origins(options, port)
-    reviewers: list[Reviewer] = []
+    reviewers = [] if options.reviewers is None else read_reviewers(options.reviewers)
     guard = Guard(origins, f"callscore-{port}", reviewers)
-    results = InMemoryResults(options.store)
+    results = StoredResults(options.store)
     site = Site(results, options.store, all_routes(), options.data)
     runner = web.AppRunner(build_app(site, guard), access_log=None, shutdown_timeout=SHUTDOWN_S)
     await runner.setup()
@@ -123,6 +148,12 @@ def _tls(options: ServeOptions) -> ssl.SSLContext | None:
 
 
 def _announce(options: ServeOptions, guard: Guard, origin: str, say: Say) -> None:
+    if guard.reviewers:
+        say(f"Open {origin} and log in with a token of {options.reviewers}.")
+        say(f"It exposes every call, reply and verdict of {options.store} to:")
+        for one in guard.reviewers:
+            say(f"  {one.name} ({one.role})")
+        return
     token = guard.issue_start_token(WebSession(options.author or getpass.getuser()))
     address = f"{origin}{START}?token={token}"
     say(f"Open within ten minutes, once: {address}")

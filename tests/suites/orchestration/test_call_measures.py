@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given, settings
@@ -159,3 +160,11 @@ def test_scores_are_fractions_and_one_only_for_the_same_calls(
     perfect = found.name == found.key == found.value == 1.0
     same = sorted(map(repr, mine)) == sorted(map(repr, due))
     assert perfect or not same
+
+
+def test_c115_names_and_keys_are_compared_as_nfc() -> None:
+    composed = "예약"
+    split = normalize("NFD", composed)
+    assert composed != split
+    found = measured([DecodedCall(split, {split: 1})], [DecodedCall(composed, {composed: 1})])
+    assert found == CallScore(1.0, 1.0, 1.0)

@@ -84,6 +84,21 @@ def test_many_merged_aliases_are_refused_before_they_double() -> None:
         read_public("m0: &m0 {a: 1}\n" + "".join(levels))
 
 
+def test_the_standard_reading_resolves_aliases() -> None:
+    assert read_strict("a: &x {b: 1}\nc: [*x, *x]") == {"a": {"b": 1}, "c": [{"b": 1}, {"b": 1}]}
+
+
+def test_the_standard_reading_refuses_aliases_that_multiply() -> None:
+    levels = [f"m{n}: &m{n} [{', '.join([f'*m{n - 1}'] * 10)}]" for n in range(1, 12)]
+    with pytest.raises(YamlFault, match="with aliases"):
+        read_strict("\n".join(["m0: &m0 [1]", *levels]))
+
+
+def test_the_standard_reading_refuses_an_alias_inside_its_own_anchor() -> None:
+    with pytest.raises(YamlFault, match="before its anchor ends"):
+        read_strict("a: &x [*x]")
+
+
 SIMPLE_LINES = st.builds(
     "{}{}{}:{}".format,
     st.sampled_from(["", "  ", "    ", "      ", " "]),

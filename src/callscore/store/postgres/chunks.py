@@ -29,6 +29,11 @@ WHERE (run_id, model, number) = (
 )
 RETURNING number, digest, epoch
 """
+_FREE_UNKNOWN = """
+UPDATE callscore.chunks SET worker = NULL, epoch = epoch + 1
+WHERE run_id = %(run)s AND model = %(model)s AND worker = %(worker)s AND NOT done
+    AND (number, epoch) NOT IN (SELECT * FROM unnest(%(number)s::integer[], %(epoch)s::integer[]))
+"""
 _LEFT = """
 SELECT EXISTS (
     SELECT 1 FROM callscore.chunks JOIN callscore.runs ON runs.id = chunks.run_id
@@ -58,6 +63,20 @@ def take_chunk(connection: Connection, run_id: int, model: str, worker: int) -> 
     number, digest, epoch = found
     cases = range(number * CASES, (number + 1) * CASES)
     return Chunk(model, number, cases, digest, worker, epoch)
+
+
+def free_unknown_chunks(
+    connection: Connection, run_id: int, model: str, worker: int, known: Sequence[Chunk]
+) -> None:
+    """Free chunks of this worker that it does not know of: the answer to `take_chunk` was lost."""
+    values = {
+        "run": run_id,
+        "model": model,
+        "worker": worker,
+        "number": [chunk.number for chunk in known],
+        "epoch": [chunk.epoch for chunk in known],
+    }
+    connection.execute(_FREE_UNKNOWN, values)
 
 
 def has_open_chunks(connection: Connection, run_id: int, model: str) -> bool:

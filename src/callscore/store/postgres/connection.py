@@ -96,6 +96,7 @@ class Link:
                     failure = store_error(self.url, error, "cannot keep results")
                     if not self._may_repeat(error):
                         raise failure from None
+                    self._disconnect()
                 if on_outage is not None:
                     on_outage()
                 if self._given_up.is_set() or time.monotonic() + wait > until:
@@ -108,10 +109,20 @@ class Link:
             self._connection = connect(self.url)
         return self._connection
 
+    def _disconnect(self) -> None:
+        """Drop a connection of unknown state: one that broke in a pipeline may still look open."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
     def _may_repeat(self, error: BaseException) -> bool:
-        state = getattr(error, "sqlstate", None) or ""
-        broken = self._connection is None or self._connection.closed
-        return broken or state in _REPEATED or state.startswith(_UNREACHABLE)
+        import psycopg
+
+        state = getattr(error, "sqlstate", None)
+        if state is None:  # not of the server: libpq could not send or receive
+            broken = self._connection is None or self._connection.closed
+            return broken or isinstance(error, psycopg.OperationalError)
+        return state in _REPEATED or state.startswith(_UNREACHABLE)
 
     def give_up(self) -> None:
         """Make the next failure final."""

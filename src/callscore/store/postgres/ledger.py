@@ -8,11 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar
+from uuid import uuid4
 
 from callscore.core.errors import StoreError
 from callscore.core.run import CachedReply, Chunk, RunItem, RunStatus
 from callscore.store.group_commit import GroupCommit
-from callscore.store.postgres.chunks import create_chunks, has_open_chunks, take_chunk
+from callscore.store.postgres.chunks import (
+    create_chunks,
+    free_unknown_chunks,
+    has_open_chunks,
+    take_chunk,
+)
 from callscore.store.postgres.connection import Link
 from callscore.store.postgres.limits import PostgresBudget, PostgresRates, set_budget
 from callscore.store.postgres.membership import BEATS, Membership, take_over
@@ -36,7 +42,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 FIRST_POLL_S, MAX_POLL_S = 0.02, 0.25
 """Between two looks whether another worker has finished. NOTIFY would slow every commit down."""
-_HOLD = "UPDATE callscore.runs SET worker = %s WHERE id = %s AND worker = %s"
+_HOLD = """
+UPDATE callscore.runs SET worker = %(worker)s
+WHERE id = %(run)s AND worker IN (%(before)s, %(worker)s)
+"""
 _COUNTS = """
 SELECT model, count(*) FILTER (WHERE error IS NULL), count(*) FILTER (WHERE error IS NOT NULL)
 FROM callscore.items WHERE run_id = %s GROUP BY model
@@ -60,6 +69,7 @@ class PostgresReplies:
         self._asking = ThreadPoolExecutor(1, "asking")
         self._link = Link(store.url)
         self._took_over_at = time.monotonic()
+        self._joining = asyncio.Lock()
         self.member = Membership(store.url, run_id)
 
     def __enter__(self) -> Self:
@@ -120,7 +130,8 @@ class PostgresReplies:
     ) -> CachedReply | None:
         """Lock a request until it is released; returns the reply if another worker has stored one.
 
-        While a living worker has the request in flight, wait for it, however long it takes.
+        While a living worker has the request in flight, wait for it, however long it takes. A
+        worker that was declared dead gets no lock; it becomes a new one.
         """
         wait = FIRST_POLL_S
         while True:
@@ -130,6 +141,9 @@ class PostgresReplies:
                 self._held[key] = claim.worker, most_usd
             if claim.is_held or claim.found is not None:
                 return claim.found
+            if self.member.is_dead:
+                await self.join_again()
+                continue
             await asyncio.sleep(wait)
             wait = min(2 * wait, MAX_POLL_S)
             await self.take_over()
@@ -142,10 +156,31 @@ class PostgresReplies:
 
     async def take_over(self) -> None:
         """Free what dead workers hold; at most once per heartbeat."""
-        now = time.monotonic()
-        if now >= self._took_over_at + self._store.url.lease_s / BEATS:
-            self._took_over_at = now
+        if self._is_due():
             await self.ask(take_over)
+
+    def take_over_soon(self) -> None:
+        """Free what dead workers hold, without waiting for it."""
+        if self._is_due():
+            self.ask_soon(take_over)
+
+    def _is_due(self) -> bool:
+        now = time.monotonic()
+        is_due = now >= self._took_over_at + self._store.url.lease_s / BEATS
+        if is_due:
+            self._took_over_at = now
+        return is_due
+
+    async def join_again(self) -> None:
+        """Become a new worker, after another one has taken over; requests in flight stay those of
+        the old one.
+        """
+        async with self._joining:
+            if self.member.is_dead:
+                await self._join_again()
+
+    async def _join_again(self) -> None:
+        await asyncio.to_thread(self.member.join)
 
     def judge_keys(self, run_id: int) -> set[bytes]:
         """The keys of the requests to judges that a run has paid for."""
@@ -176,6 +211,7 @@ class PostgresRun(PostgresReplies):
         super().__init__(store, run_id)
         self._is_holder = is_holder
         self.id = run_id
+        self._taken: dict[str, list[Chunk]] = {}
         self.shared: PostgresRun | None = self
         self.budget = PostgresBudget(self)
         self.rates = PostgresRates(self)
@@ -191,36 +227,53 @@ class PostgresRun(PostgresReplies):
 
         await self.ask(prepare)
 
-    async def take_chunk(self, model: str) -> Chunk | None:
-        """A chunk for this worker; waits while others hold the last ones, None if all are done."""
+    async def take_chunk(self, model: str, worker: int) -> Chunk | None:
+        """A chunk for this worker; waits while others hold the last ones, None if all are done or
+        another worker has taken over.
+        """
         wait = FIRST_POLL_S
-        while True:
-            chunk = await self.ask(lambda c: take_chunk(c, self.id, model, self.member.id))
+        while not self.has_lost(worker):
+            chunk = await self.ask(partial(self._take_chunk, model, worker))
             if chunk is not None:
                 return chunk
             if not await self.ask(lambda c: has_open_chunks(c, self.id, model)):
                 return None
             await asyncio.sleep(wait)
             wait = min(2 * wait, MAX_POLL_S)
+            await self.ask(partial(self._free_unknown, model, worker))
             await self.take_over()
+        return None
+
+    def _take_chunk(self, model: str, worker: int, connection: Connection) -> Chunk | None:
+        """Runs in the thread that asks, so that no chunk is taken and not yet known."""
+        chunk = take_chunk(connection, self.id, model, worker)
+        if chunk is not None:
+            self._taken.setdefault(model, []).append(chunk)
+        return chunk
+
+    def _free_unknown(self, model: str, worker: int, connection: Connection) -> None:
+        free_unknown_chunks(connection, self.id, model, worker, self._taken.get(model, ()))
 
     def finish_chunk(self, chunk: Chunk) -> None:
         """Record that the work of a chunk has ended, after everything that was noted before."""
         self._commits.add(Done(self.id, chunk.model, chunk.number, chunk.worker, chunk.epoch))
 
     @property
-    def is_lost(self) -> bool:
-        """Whether another worker has taken over what this one held."""
-        return self.member.is_dead
+    def worker(self) -> int:
+        """This process as a worker; after a takeover, it is another one."""
+        return self.member.id
 
-    async def join_again(self) -> None:
-        """Become a new worker. Raises StoreError if another process has taken the run itself."""
+    def has_lost(self, worker: int) -> bool:
+        """Whether another worker has taken over what this one held."""
+        return self.member.is_dead or worker != self.member.id
+
+    async def _join_again(self) -> None:
+        """Raises StoreError if another process has taken the run itself."""
         before = self.member.id
-        await asyncio.to_thread(self.member.join)
-        self._held.clear()
-        if self._is_holder and not await self.ask(
-            lambda c: c.execute(_HOLD, [self.member.id, self.id, before]).rowcount
-        ):
+        await super()._join_again()
+        self.budget.begin_again()
+        values = {"worker": self.member.id, "run": self.id, "before": before}
+        if self._is_holder and not await self.ask(lambda c: c.execute(_HOLD, values).rowcount):
             raise StoreError(f"run {self.id} was taken over by another process")
 
     async def count_items(self) -> Mapping[str, tuple[int, int]]:
@@ -247,7 +300,7 @@ class PostgresRun(PostgresReplies):
 
     def add_uncertain_cost(self, usd: float) -> None:
         """Add the possible cost of a lost attempt; it is durable with the next commit."""
-        self._commits.add(UncertainCost(usd, self.member.id, self.id))
+        self._commits.add(UncertainCost(uuid4(), usd, self.member.id, self.id))
 
     def charge_preflight(self, usd: float) -> None:
         """Record what this run has paid for its preflight."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from callscore.core.run import ModelSpec, OnPermits, RateKind
 from callscore.store.postgres.rows import money
@@ -32,24 +34,33 @@ FROM callscore.runs WHERE id = %(run)s
 ON CONFLICT (run_id) DO UPDATE SET limit_usd = excluded.limit_usd, spent_usd = excluded.spent_usd
 """
 _RESERVE = """
-WITH room AS (
+WITH asking AS (
+    SELECT id, changes = %(change)s AS is_done FROM callscore.workers
+    WHERE id = %(worker)s AND NOT dead AND changes <= %(change)s FOR NO KEY UPDATE
+), room AS (
     UPDATE callscore.budgets SET reserved_usd = reserved_usd + %(usd)s
     WHERE run_id = %(run)s AND spent_usd + reserved_usd + %(usd)s <= limit_usd
-        AND EXISTS (SELECT 1 FROM callscore.workers WHERE id = %(worker)s AND NOT dead)
+        AND EXISTS (SELECT 1 FROM asking WHERE NOT is_done)
     RETURNING run_id
+), given AS (
+    UPDATE callscore.workers SET allowance_usd = allowance_usd + %(usd)s, changes = %(change)s
+    FROM room WHERE id = %(worker)s RETURNING id
 )
-UPDATE callscore.workers SET allowance_usd = allowance_usd + %(usd)s FROM room
-WHERE id = %(worker)s RETURNING id
+SELECT 1 FROM given UNION ALL SELECT 1 FROM asking WHERE is_done
 """
 _RETURN = """
 WITH given AS (
-    UPDATE callscore.workers SET allowance_usd = allowance_usd - %(usd)s
-    WHERE id = %(worker)s AND NOT dead RETURNING 1
+    UPDATE callscore.workers SET allowance_usd = allowance_usd - %(usd)s, changes = %(change)s
+    WHERE id = %(worker)s AND NOT dead AND changes < %(change)s RETURNING 1
 )
 UPDATE callscore.budgets SET reserved_usd = reserved_usd - %(usd)s
 WHERE run_id = %(run)s AND EXISTS (SELECT 1 FROM given)
 """
-_RESERVED = "SELECT reserved_usd FROM callscore.budgets WHERE run_id = %s"
+_RESERVED = """
+SELECT reserved_usd
+    - coalesce((SELECT allowance_usd FROM callscore.workers WHERE id = %s AND NOT dead), 0)
+FROM callscore.budgets WHERE run_id = %s
+"""
 _TAKE = """
 WITH before AS (
     SELECT least(%(capacity)s, level + %(per_s)s
@@ -78,19 +89,43 @@ _UNHURRIED = "SET LOCAL synchronous_commit = off"
 """Permits that a crash of the server forgets are few; to wait for the disk costs most of them."""
 
 
+class AllowanceChange(NamedTuple):
+    """More or less allowance for a worker; by its number, one whose answer was lost is not made
+    again.
+    """
+
+    run: int
+    worker: int
+    usd: Decimal
+    change: int
+
+
+def reserve_allowance(connection: Connection, change: AllowanceChange) -> bool:
+    """Whether the budget had room for it, now or when this was called before."""
+    return connection.execute(_RESERVE, change._asdict()).fetchone() is not None
+
+
 class PostgresBudget:
     """The budget of a run: this worker holds an allowance, of which it spends."""
 
     def __init__(self, run: PostgresRun) -> None:
         self._run = run
         self._free = Decimal(0)
-        self._in_flight = 0
+        self._in_flight: Counter[Decimal] = Counter()
+        """The number of reservations, by amount."""
+        self._of_the_dead: Counter[Decimal] = Counter()
+        """Those of them that were made before another worker took over."""
         self._one_at_a_time = asyncio.Lock()
         self._slots = 1
+        self._changes = 0
 
     def begin(self, slots: int) -> None:
-        """Start without an allowance: at the beginning, and after another worker took over."""
-        self._free, self._slots = Decimal(0), max(1, slots)
+        """Start to send; `slots`: requests at once."""
+        self._slots = max(1, slots)
+
+    def begin_again(self) -> None:
+        """Start without an allowance: what is free or in flight was that of the worker before."""
+        self._free, self._of_the_dead = Decimal(0), self._in_flight.copy()
 
     async def reserve(self, most_usd: float) -> bool:
         """Reserve the amount; wait while requests in flight anywhere may turn out cheaper.
@@ -104,10 +139,10 @@ class PostgresBudget:
                     await self._ask_for(most)
                 if self._free >= most:
                     self._free -= most
-                    self._in_flight += 1
+                    self._in_flight[most] += 1
                     return True
                 await self._give_back()
-                if not self._in_flight and not await self._is_reserved_anywhere():
+                if not self._in_flight and not await self._is_reserved_elsewhere():
                     return False
             await asyncio.sleep(wait)
             wait = min(2 * wait, MAX_POLL_S)
@@ -115,8 +150,12 @@ class PostgresBudget:
 
     def settle(self, most_usd: float, spent_usd: float) -> None:
         """End a reservation; the commit that stores the reply books what was spent."""
-        self._in_flight -= 1
-        self._free += (money(most_usd) or Decimal(0)) - (money(spent_usd) or Decimal(0))
+        most = money(most_usd) or Decimal(0)
+        self._in_flight -= Counter([most])
+        if self._of_the_dead[most]:
+            self._of_the_dead -= Counter([most])  # the takeover has returned it
+        else:
+            self._free += most - (money(spent_usd) or Decimal(0))
         if not self._in_flight and self._free > 0 and not self._one_at_a_time.locked():
             # another worker may wait for it
             self._run.ask_soon(self._return_free())
@@ -124,8 +163,9 @@ class PostgresBudget:
     async def _ask_for(self, most: Decimal) -> None:
         """Ask for the allowance of several requests, then of one."""
         for wanted in (most * self._slots * AHEAD, most - self._free):
-            values = {"usd": wanted, "run": self._run.id, "worker": self._run.member.id}
-            if await self._run.ask(lambda c, v=values: c.execute(_RESERVE, v).fetchone()):  # type: ignore[misc]
+            change = self._next_change(wanted)
+            given = await self._run.ask(partial(reserve_allowance, change=change))
+            if given and change.worker == self._run.member.id:
                 self._free += wanted
                 return
 
@@ -134,12 +174,17 @@ class PostgresBudget:
             await self._run.ask(self._return_free())
 
     def _return_free(self) -> Callable[[Connection], object]:
-        values = {"usd": self._free, "run": self._run.id, "worker": self._run.member.id}
+        change = self._next_change(self._free)
         self._free = Decimal(0)
-        return lambda connection: connection.execute(_RETURN, values)
+        return lambda connection: connection.execute(_RETURN, change._asdict())
 
-    async def _is_reserved_anywhere(self) -> bool:
-        row = await self._run.ask(lambda c: c.execute(_RESERVED, [self._run.id]).fetchone())
+    def _next_change(self, usd: Decimal) -> AllowanceChange:
+        self._changes += 1
+        return AllowanceChange(self._run.id, self._run.member.id, usd, self._changes)
+
+    async def _is_reserved_elsewhere(self) -> bool:
+        values = [self._run.member.id, self._run.id]
+        row = await self._run.ask(lambda c: c.execute(_RESERVED, values).fetchone())
         return bool(row and row[0] > 0)
 
 
@@ -159,7 +204,10 @@ class PostgresRates:
 
     def share(self, limit: int) -> int:
         """The part of a limit on concurrent requests that is this worker's; 0 without a lease."""
-        return self._run.member.share(limit)
+        share = self._run.member.share(limit)
+        if share < limit:
+            self._run.take_over_soon()  # the dead have no share
+        return share
 
     def bucket(
         self, spec: ModelSpec, kind: RateKind, per_minute: int, on_permits: OnPermits

@@ -159,11 +159,13 @@ class Membership:
 
     def _beat(self) -> None:
         """A single statement, so that a process suspended here blocks no takeover."""
-        began = time.clock_gettime(_CLOCK)
+        began, worker = time.clock_gettime(_CLOCK), self.id
         try:
-            row = self._link.do(lambda c: c.execute(_BEAT, [self.id]).fetchone())
+            row = self._link.do(lambda c: c.execute(_BEAT, [worker]).fetchone())
         except StoreError:
             return  # the lease goes on until its end
+        if worker != self.id:
+            return  # it has joined again meanwhile
         if row is None:
             self._is_dead = True
         else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
+from uuid import UUID
 
 import msgspec
 
@@ -31,9 +32,15 @@ BRIEFLY = "SELECT set_config('idle_in_transaction_session_timeout', %s, true)"
 _CLAIM = """
 INSERT INTO callscore.inflight AS held (key, worker, run_id, most_usd)
 SELECT * FROM unnest(%s::bytea[], %s::bigint[], %s::bigint[], %s::numeric[]) AS given (key, w, r, u)
-ORDER BY key
+WHERE w = ANY(%s) ORDER BY key
 ON CONFLICT (key) DO UPDATE SET worker = excluded.worker WHERE held.worker = excluded.worker
 RETURNING key
+"""
+_LIVING = "SELECT id FROM callscore.workers WHERE id = ANY(%s) AND NOT dead FOR KEY SHARE"
+"""The lock lets heartbeats pass, and no takeover."""
+_DELETE_DAMAGED = """
+DELETE FROM callscore.answers USING unnest(%s::bytea[], %s::bigint[]) AS given (key, checksum)
+WHERE answers.key = given.key AND answers.checksum = given.checksum
 """
 STORED = "SELECT key, reply, attempts, checksum FROM callscore.answers WHERE key = ANY(%s)"
 _RELEASE = """
@@ -54,6 +61,7 @@ WITH paid AS (
 ), counted AS (
     INSERT INTO callscore.payments (key, worker, attempt, run_id, usd, judge, again)
     SELECT key, worker, attempts, run_id, usd, judge, key NOT IN (SELECT key FROM fresh)
+        OR EXISTS (SELECT 1 FROM callscore.payments AS earlier WHERE earlier.key = paid.key)
     FROM paid ORDER BY key
     ON CONFLICT DO NOTHING RETURNING key, worker
 ), charged AS (
@@ -98,16 +106,19 @@ SELECT * FROM unnest(%s::bytea[], %s::bigint[]) AS given (key, run_id) ORDER BY 
 ON CONFLICT (key) DO UPDATE SET run_id = excluded.run_id
 """
 _UNCERTAIN = """
-WITH noted AS (
-    UPDATE callscore.runs SET uncertain_usd = uncertain_usd + %(usd)s WHERE id = %(run)s
+WITH new AS (
+    INSERT INTO callscore.uncertain (id, run_id) VALUES (%(id)s, %(run)s)
+    ON CONFLICT DO NOTHING RETURNING run_id
+), noted AS (
+    UPDATE callscore.runs SET uncertain_usd = uncertain_usd + %(usd)s FROM new WHERE id = new.run_id
 ), living AS (
-    UPDATE callscore.workers SET allowance_usd = allowance_usd - %(usd)s
-    WHERE id = %(worker)s AND NOT dead AND run_id IN (SELECT run_id FROM callscore.budgets)
-    RETURNING run_id
+    UPDATE callscore.workers SET allowance_usd = allowance_usd - %(usd)s FROM new
+    WHERE id = %(worker)s AND NOT dead AND new.run_id IN (SELECT run_id FROM callscore.budgets)
+    RETURNING new.run_id
 )
 UPDATE callscore.budgets SET spent_usd = spent_usd + %(usd)s,
     reserved_usd = reserved_usd - (SELECT count(*) FROM living) * %(usd)s
-WHERE run_id = %(run)s
+FROM new WHERE budgets.run_id = new.run_id
 """
 _DONE = """
 UPDATE callscore.chunks SET done = true, worker = NULL
@@ -154,8 +165,9 @@ class Release(NamedTuple):
 
 
 class UncertainCost(NamedTuple):
-    """The possible cost of a lost attempt."""
+    """The possible cost of a lost attempt; the id says that it was written already."""
 
+    id: UUID
     usd: float
     worker: int
     run_id: int
@@ -221,7 +233,7 @@ class PostgresWriter:
                     connection.execute(_JUDGED, _columns(sorted(judged.items())))
                 for row in rows:
                     if isinstance(row, UncertainCost):
-                        values = {"usd": money(row.usd), "worker": row.worker, "run": row.run_id}
+                        values = row._asdict() | {"usd": money(row.usd), "run": row.run_id}
                         connection.execute(_UNCERTAIN, values)
                     elif isinstance(row, Done):
                         done = (row.run_id, row.model, row.number, row.worker, row.epoch)
@@ -239,22 +251,40 @@ class PostgresWriter:
             connection.execute(_RELEASE, _columns(sorted(set(released))))
 
     def _claim(self, connection: Connection, claims: Sequence[LockRequest]) -> None:
-        """Lock requests; a reply that is stored by now is visible after the lock was taken."""
+        """Lock requests for living workers; a reply that is stored by now is visible after the lock
+        was taken.
+
+        A damaged reply is deleted by the worker that is going to replace it.
+        """
         by_key = {claim.key: claim for claim in claims}
-        rows = [(c.key, c.worker, c.run_id, money(c.most_usd)) for c in by_key.values()]
-        held = {row[0] for row in connection.execute(_CLAIM, _columns(sorted(rows)))}
-        found = stored_replies(connection, list(by_key))
+        workers = sorted({claim.worker for claim in claims})
+        living = [row[0] for row in connection.execute(_LIVING, [workers])]
+        rows = sorted((c.key, c.worker, c.run_id, money(c.most_usd)) for c in by_key.values())
+        held = {row[0] for row in connection.execute(_CLAIM, [*_columns(rows), living])}
+        found, damaged = _read_replies(connection, list(by_key))
+        replaced = [row for row in damaged if row[0] in held]
+        if replaced:
+            connection.execute(_DELETE_DAMAGED, _columns(replaced))
         for claim in claims:
             claim.is_held, claim.found = claim.key in held, found.get(claim.key)
 
 
 def stored_replies(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, CachedReply]:
     """The intact replies to these requests."""
-    return {
-        key: CachedReply(key, from_bytes(reply), attempts)
-        for key, reply, attempts, expected in connection.execute(STORED, [list(keys)])
-        if checksum(key, reply) == expected
-    }
+    return _read_replies(connection, keys)[0]
+
+
+def _read_replies(
+    connection: Connection, keys: Sequence[bytes]
+) -> tuple[dict[bytes, CachedReply], list[tuple[bytes, int]]]:
+    """The intact replies to these requests; key and checksum of the damaged ones."""
+    intact, damaged = {}, []
+    for key, reply, attempts, expected in connection.execute(STORED, [list(keys)]):
+        if checksum(key, reply) == expected:
+            intact[key] = CachedReply(key, from_bytes(reply), attempts)
+        else:
+            damaged.append((key, expected))
+    return intact, damaged
 
 
 def _keep(connection: Connection, paid: Sequence[Paid]) -> psycopg.Cursor[tuple[object, ...]]:

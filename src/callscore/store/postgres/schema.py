@@ -125,6 +125,13 @@ MIGRATIONS: Sequence[str] = (
     ALTER TABLE callscore.runs ADD COLUMN version text NOT NULL DEFAULT '';
     """,
     """
+    ALTER TABLE callscore.workers ADD COLUMN changes bigint NOT NULL DEFAULT 0;
+    CREATE TABLE callscore.uncertain (
+        id uuid PRIMARY KEY,
+        run_id bigint NOT NULL REFERENCES callscore.runs (id)
+    );
+    """,
+    """
     CREATE TABLE callscore.events (
         seq bigint PRIMARY KEY,
         at text NOT NULL,

@@ -46,15 +46,19 @@ class Spill:
         new = [row for row in paid if (row.key, row.worker) not in self._unwritten]
         if not new:
             return
-        if self._file is None:
-            make_private_folder(self.path.parent)
-            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            _lock(self._file)
-        for row in new:
-            raw = _encode(row)
-            os.write(self._file, len(raw).to_bytes(_LENGTH, "big") + raw)
-            self._unwritten.add((row.key, row.worker))
-        os.fsync(self._file)
+        try:
+            if self._file is None:
+                make_private_folder(self.path.parent)
+                self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+                _lock(self._file)
+            raw = b"".join(len(raw).to_bytes(_LENGTH, "big") + raw for raw in map(_encode, new))
+            _append(self._file, raw)
+        except OSError as error:
+            raise StoreError(
+                f"{self.path}: cannot be written: {error.strerror}; the database cannot be reached,"
+                f" so {len(new)} paid replies are kept nowhere"
+            ) from None
+        self._unwritten.update((row.key, row.worker) for row in new)
 
     def discard(self, paid: Sequence[Paid]) -> None:
         """Forget replies that are written; delete the file after the last one."""
@@ -74,6 +78,18 @@ class Spill:
         if self._file is not None:
             os.close(self._file)
             self._file = None
+
+
+def _append(file: int, raw: bytes) -> None:
+    """Append all of the bytes or none of them; returns when they are durable."""
+    size, left = os.fstat(file).st_size, memoryview(raw)
+    try:
+        while left:
+            left = left[os.write(file, left) :]
+        os.fsync(file)
+    except OSError:
+        os.ftruncate(file, size)  # what follows a torn reply could not be read
+        raise
 
 
 def left_behind(url: DatabaseUrl) -> Iterator[tuple[Path, list[Paid]]]:

@@ -94,7 +94,10 @@ _FAILURES = """
 SELECT model, error, count(*) FROM callscore.items WHERE run_id = %s AND error IS NOT NULL
 GROUP BY model, error ORDER BY count(*) DESC, error
 """
-_OF_A_RUN = ("chunks", "budgets", "items", "judge_answers", "payments", "lost", "runs")
+_OF_A_RUN = (
+    *("chunks", "budgets", "items", "judge_answers", "payments", "lost", "uncertain"),
+    "runs",
+)
 _UNUSED = """
 DELETE FROM callscore.answers WHERE
     NOT EXISTS (SELECT 1 FROM callscore.items WHERE items.key = answers.key)

@@ -32,7 +32,9 @@ def plan_statistics(records: Sequence[StepRecord]) -> Json:
     return {
         "node_f1": mean_or_none(plan.node_f1 for _, plan in scored),
         "edge_f1": mean_or_none(plan.edge_f1 for _, plan in scored),
-        "exact_plan_rate": mean_or_none(record.success for record in due),
+        "exact_plan_rate": mean_or_none(
+            record.plan is not None and record.plan.exact_plan for record in due
+        ),
         "flags": {
             flag: [record.case_id for record, plan in scored if flag in plan.flags]
             for flag in ("cycle", "dangling_dependency")

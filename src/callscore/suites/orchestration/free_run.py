@@ -17,6 +17,7 @@ import msgspec
 from callscore.core.case import Malformed, Message, Reply
 from callscore.core.scenarios import StepRequest, StoredReplies
 from callscore.suites.orchestration.call.measures import Tools, measure_calls
+from callscore.suites.orchestration.call.schema import SCHEMA_VIOLATION
 from callscore.suites.orchestration.decision.parse import ToolCalls, read_prediction
 from callscore.suites.orchestration.plan.parse import read_plan
 from callscore.suites.orchestration.replies import ScenarioReplies, StepReply, to_recorded_reply
@@ -47,7 +48,8 @@ from callscore.suites.orchestration.step_record import StepRecord
 from callscore.suites.orchestration.think_block import strip_think_block
 
 NO_RESULT = "NO_RECORDED_RESULT"
-UNDECIDED = "undecided_value"
+NO_ERROR = ("undecided_value", SCHEMA_VIOLATION)
+"""Differences that do not make a call wrong, as far as code can decide."""
 
 
 class FreeRun:
@@ -139,7 +141,7 @@ def matches(prediction: ToolCalls, step: AgentStep, tools: Tools) -> bool:
     if not due.readable:
         return {call.name for call in prediction.calls} == {due.tool}
     score = measure_calls(prediction.calls, due.calls, (), tools, lambda question: None)
-    return all(difference.kind == UNDECIDED for difference in score.differences)
+    return all(difference.kind in NO_ERROR for difference in score.differences)
 
 
 def no_result(prediction: ToolCalls) -> dict[str, Any]:
@@ -152,7 +154,7 @@ def is_right(record: StepRecord) -> bool:
     """Whether code finds no error in the step; undecided values are no error."""
     return record.success or (
         bool(record.differences)
-        and all(difference.kind == UNDECIDED for difference in record.differences)
+        and all(difference.kind in NO_ERROR for difference in record.differences)
     )
 
 

@@ -70,7 +70,8 @@ def _row_intervals(task: TaskScore) -> Iterator[tuple[str, Interval | None]]:
 def key_metric_intervals(task: TaskScore) -> Iterator[tuple[str, Interval | None]]:
     """The intervals of the four headline numbers, by their path."""
     for path, name in PARTS.items():
-        yield path, task.subscores[name].ci95
+        if name in task.subscores:  # not if no scenario has it (C-142)
+            yield path, task.subscores[name].ci95
     yield f"{KEY}Average", task.ungated_ci95
 
 

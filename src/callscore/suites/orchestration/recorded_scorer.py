@@ -29,6 +29,7 @@ from callscore.core.version import __version__
 from callscore.suites.orchestration import result as results
 from callscore.suites.orchestration.call.questions import NoVerdicts, VerdictSource
 from callscore.suites.orchestration.compat.evaluation import decode_public, evaluate_file
+from callscore.suites.orchestration.floors import ScenarioFloors
 from callscore.suites.orchestration.metric_records import emit_records
 from callscore.suites.orchestration.result import LanguageResult, ResultMetadata
 from callscore.suites.orchestration.rows import FailedRow
@@ -86,8 +87,8 @@ class RecordedScorer:
         for each in _language_folders(recorded, files):
             if each.name in self._folders:
                 raise UsageError(
-                    f"two folders of the language {each.name}; expected one folder per language, "
-                    "and one model at a time"
+                    f"two folders of the language {each.name} and the model {each.model}; "
+                    "expected one folder per model and language"
                 )
             self._folders[each.name] = each
         self.parts = [ScenarioPart(each.model, each.name) for each in self._folders.values()]
@@ -131,8 +132,9 @@ class RecordedScorer:
         paths = [
             (f"{directory}/{path.relative_to(language.folder).as_posix()}", path) for path in found
         ]
+        floors = ScenarioFloors(language.cards)
         evaluate_one = _evaluator(
-            language, verdicts, is_public=self._mode == "compat", on_step=on_step
+            language, verdicts, floors, is_public=self._mode == "compat", on_step=on_step
         )
         evaluated, failed, digest = self._evaluate(paths, language, evaluate_one)
         if not evaluated:
@@ -150,7 +152,7 @@ class RecordedScorer:
         if self._mode == "compat":
             scored = results.compat_result(metadata, evaluated, failed)
         else:
-            scored = results.standard_result(metadata, evaluated, failed)
+            scored = results.standard_result(metadata, evaluated, failed, floors=floors.found())
         return warn_of_unused_verdicts(scored, recorded)
 
     def _evaluate(
@@ -177,7 +179,12 @@ class RecordedScorer:
 
 
 def _evaluator(
-    language: _LanguageFolder, verdicts: VerdictSource, *, is_public: bool, on_step: OnStep | None
+    language: _LanguageFolder,
+    verdicts: VerdictSource,
+    floors: ScenarioFloors,
+    *,
+    is_public: bool,
+    on_step: OnStep | None,
 ) -> EvaluateOne:
     if is_public:
         schemas = {name: tool.parameters for name, tool in language.cards.tools.items()}
@@ -188,10 +195,12 @@ def _evaluator(
     def evaluate_one(data: Any, scenario: str, shown: str) -> ScenarioEvaluation:
         recording, key = read_recording(data, scenario), ScenarioKey(language.name, scenario)
         evaluated = evaluate_scenario(recording, key, language.cards, verdicts, shown)
-        if on_step is not None and recording.raw_steps:
+        if recording.raw_steps:
             due = interpret_steps(recording.raw_steps[0], key, language.cards)
-            for view in recording_views(recording, due, language.model, evaluated.records):
-                on_step(view)
+            floors.add(due)
+            if on_step is not None:
+                for view in recording_views(recording, due, language.model, evaluated.records):
+                    on_step(view)
         return evaluated
 
     return evaluate_one
@@ -247,6 +256,32 @@ def _language_folders(recorded: RecordedOutputs, files: ScenarioFiles) -> list[_
             )
         )
     return found
+
+
+def split_by_model(recorded: RecordedOutputs, files: ScenarioFiles) -> list[RecordedOutputs]:
+    """The outputs of each model, if folders of one language are those of several models."""
+    folders = _language_folders(recorded, files)
+    names = {folder.name for folder in folders}
+    if recorded.model or len(names) == len(folders):
+        return [recorded]
+    by_model: dict[str, list[_LanguageFolder]] = {}
+    for folder in folders:
+        by_model.setdefault(folder.model, []).append(folder)
+    for model, own in by_model.items():
+        if {folder.name for folder in own} != names:
+            raise UsageError(
+                f"{model} has outputs in {', '.join(folder.name for folder in own)} only; "
+                f"expected the same languages of every model: {', '.join(sorted(names))}"
+            )
+    return [
+        msgspec.structs.replace(
+            recorded,
+            outputs=[folder.folder for folder in own],
+            cards=[folder.cards_folder for folder in own],
+            languages=() if UNKNOWN_LANGUAGE in names else [folder.name for folder in own],
+        )
+        for own in by_model.values()
+    ]
 
 
 def _language_name(folder: Path, cards: Path, *, shared: bool) -> str:

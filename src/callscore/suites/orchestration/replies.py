@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from callscore.core.case import Failed, Reply
+from callscore.core.scorecard import Latency
 from callscore.suites.orchestration.scenario.cases import StepCase
 from callscore.suites.orchestration.scenario.model import Scenario
 from callscore.suites.orchestration.scenario.output_file import (
@@ -26,6 +27,30 @@ class StepReply(msgspec.Struct, frozen=True):
     case: StepCase
     run: int
     reply: Reply | Failed | None
+
+
+class ReplyTimes(NamedTuple):
+    """How long replies took, in milliseconds: of single steps, and of whole scenarios."""
+
+    steps: Sequence[float] = ()
+    scenarios: Sequence[float] = ()
+
+    def __add__(self, other: object) -> ReplyTimes:
+        if not isinstance(other, ReplyTimes):
+            return NotImplemented
+        return ReplyTimes([*self.steps, *other.steps], [*self.scenarios, *other.scenarios])
+
+    def latency(self) -> Latency | None:
+        """p50 and p95 of both; None without times        C-141"""
+        if not self.steps:
+            return None
+        ends = [percentile(times, p) for times in self for p in (0.5, 0.95)]
+        return Latency(*ends)
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest value that at least this share of the values does not exceed"""
+    return sorted(values)[math.ceil(share * len(values)) - 1]
 
 
 class ScenarioReplies(msgspec.Struct, frozen=True):
@@ -69,6 +94,18 @@ class ScenarioReplies(msgspec.Struct, frozen=True):
             ReplyUsage.of(step.reply for step in self.steps if step.run == run).cost_usd
             for run in range(1, self.repeats + 1)
         ]
+
+    def times(self) -> ReplyTimes:
+        """How long the replies took, by step and by run; runs with an unknown time are left out."""
+        runs: dict[int, list[float | None]] = {}
+        for step in self.steps:
+            if isinstance(step.reply, Reply):
+                runs.setdefault(step.run, []).append(step.reply.latency_ms)
+        known = [[t for t in times if t is not None] for times in runs.values()]
+        whole = [
+            of for of, times in zip(known, runs.values(), strict=True) if len(of) == len(times)
+        ]
+        return ReplyTimes([t for of in whole for t in of], [math.fsum(of) for of in whole])
 
     def by_step(self) -> Mapping[tuple[str, int], Reply]:
         """The replies, by case and run."""

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 
 import msgspec
 
 from callscore.core.measure import IntervalMethod
-from callscore.core.scenarios import NO_ROWS, DataFinding, Mode, ScenarioRows, ScenarioScore
+from callscore.core.scenarios import (
+    NO_FLOORS,
+    NO_ROWS,
+    DataFinding,
+    Floors,
+    Mode,
+    ScenarioRows,
+    ScenarioScore,
+)
 from callscore.core.scorecard import TaskScore
 from callscore.core.task import SCENARIO
 from callscore.scorecard.tally import TaskTally
@@ -16,11 +26,13 @@ from callscore.suites.orchestration import compat, extra_statistics, intervals, 
 from callscore.suites.orchestration.compat import evaluation as compat_evaluation
 from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.decision.parse import REPEATS_PLAN
+from callscore.suites.orchestration.kinds import KINDS, kinds_in
 from callscore.suites.orchestration.overall import (
     OverallStatistics,
     mean_of_languages,
     overall_statistics,
 )
+from callscore.suites.orchestration.replies import ReplyTimes
 from callscore.suites.orchestration.result_format import Json, four_decimals, unrounded
 from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, ResultRow
 from callscore.suites.orchestration.scenario_tally import (
@@ -30,7 +42,7 @@ from callscore.suites.orchestration.scenario_tally import (
     tally_scenarios,
 )
 from callscore.suites.orchestration.spec import spec
-from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation
+from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation, right_by_run
 from callscore.suites.orchestration.step_record import StepRecord
 
 HEADLINES = {
@@ -77,6 +89,10 @@ class LanguageResult(msgspec.Struct, frozen=True):
     records: tuple[StepRecord, ...] = ()
     findings: tuple[DataFinding, ...] = ()
     warnings: tuple[str, ...] = ()
+    floors: Floors = NO_FLOORS
+    kinds: frozenset[str] = KINDS
+    """The kinds of steps in the scenarios (C-142)."""
+    times: ReplyTimes = ReplyTimes()
 
     @property
     def approximate(self) -> bool:
@@ -194,8 +210,25 @@ class LanguageResult(msgspec.Struct, frozen=True):
             "runs": extra_statistics.run_consistency(records, has_intervals=has_intervals),
             "breakdown": extra_statistics.breakdowns(records),
             "errors": extra_statistics.error_taxonomy(records),
+            **({"floors": dict(self.floors)} if self.floors else {}),
+            **({"kinds": sorted(self.kinds)} if self.kinds != KINDS else {}),
+            "scenarios": {
+                row.scenario: _outcomes(row) for row in self.rows if isinstance(row, ResultRow)
+            },
             "data_report": [msgspec.structs.asdict(finding) for finding in self.findings],
         }
+
+
+def _outcomes(row: ResultRow) -> Json:
+    """What the card needs of a scenario besides the row of document 001        C-141"""
+    shown: Json = {"right": list(row.right)}
+    if row.right_at_best != row.right:
+        shown["right_at_best"] = list(row.right_at_best)
+    if row.undecided_values:
+        shown["value_at_best"] = row.call.value_at_best.value
+    if row.free_right:
+        shown["free_right"] = list(row.free_right)
+    return shown
 
 
 def _round_floats(value: Any) -> Any:
@@ -211,8 +244,10 @@ def standard_result(
     evaluated: Sequence[ScenarioEvaluation],
     failed: Sequence[FailedRow],
     costs: Costs = NO_COSTS,
+    floors: Floors = NO_FLOORS,
 ) -> LanguageResult:
     """The result of one language in the mode `standard`        C-104 … C-121"""
+    kinds = kinds_in(record for scenario in evaluated for record in scenario.records)
     plans_ran = any(scenario.plans_ran for scenario in evaluated)
     calls_ran = any(scenario.calls_ran for scenario in evaluated)
     evaluated = [
@@ -230,6 +265,8 @@ def standard_result(
         records=tuple(record for scenario in evaluated for record in scenario.records),
         findings=tuple(finding for scenario in evaluated for finding in scenario.findings),
         warnings=(*_warnings(totals), *_plan_warnings(metadata, evaluated)),
+        floors=floors,
+        kinds=kinds,
     )
 
 
@@ -238,6 +275,8 @@ def _drop_not_run(
 ) -> ScenarioEvaluation:
     """Drop plans or calls if no file has a reply to one: not run is not failed."""
     row, records = scenario.row, scenario.records
+    if plans_ran and calls_ran:
+        return scenario
     if not plans_ran:
         row = msgspec.structs.replace(row, plan=PlanRow())
         records = tuple(record for record in records if record.kind != "plan")
@@ -246,6 +285,11 @@ def _drop_not_run(
             row, call=CallRow(), confusion=Confusion(), call_cases=0, rejection_cases=0
         )
         records = tuple(record for record in records if record.kind == "plan")
+    row = msgspec.structs.replace(
+        row,
+        right=right_by_run(records),
+        right_at_best=right_by_run(records, lambda record: record.may_be_right),
+    )
     return msgspec.structs.replace(scenario, row=row, records=records)
 
 
@@ -326,6 +370,9 @@ def model_score(results: Sequence[LanguageResult]) -> ScenarioScore:
         judging=[result.metadata.judging for result in results if result.metadata.judging],
         warnings=[warning for result in results for warning in result.warnings],
         origin=first.metadata.origin,
+        floors=[result.floors for result in results],
+        latency=reduce(add, (result.times for result in results)).latency(),
+        kinds=frozenset(kind for result in results for kind in result.kinds),
     )
 
 

@@ -17,6 +17,7 @@ from callscore.core.measure import Measure, ratio
 from callscore.core.scenarios import Json, Mode, ScenarioScore
 from callscore.scorecard.tally import TaskTally
 from callscore.suites.orchestration.decision.confusion import Confusion
+from callscore.suites.orchestration.kinds import KINDS
 from callscore.suites.orchestration.replies import NOT_RUN
 from callscore.suites.orchestration.rows import NONE_DUE, CallRow, FailedRow, PlanRow, ResultRow
 from callscore.suites.orchestration.scenario_tally import NO_COSTS, Costs, tally_scenarios
@@ -63,6 +64,13 @@ class _Usage(msgspec.Struct, frozen=True):
     by_scenario: dict[str, dict[str, Any]] = {}
 
 
+class _Outcome(msgspec.Struct, frozen=True):
+    right: tuple[bool, ...] = ()
+    right_at_best: tuple[bool, ...] | None = None
+    value_at_best: float | None = None
+    free_right: tuple[bool, ...] = ()
+
+
 class _Extension(msgspec.Struct, frozen=True):
     mode: Mode
     signature: str
@@ -73,6 +81,9 @@ class _Extension(msgspec.Struct, frozen=True):
     warnings: list[str] = []
     undecided: _Undecided = _Undecided()
     usage: _Usage = _Usage()
+    floors: dict[str, float] = {}
+    scenarios: dict[str, _Outcome] = {}
+    kinds: list[str] | None = None
 
 
 class _Result(msgspec.Struct, frozen=True):
@@ -106,6 +117,10 @@ def read_result(document: Json) -> tuple[str, ScenarioScore]:
         document=lambda rows: document,
         warnings=[warning for each in extensions for warning in each.warnings],
         origin=extensions[0].origin,
+        floors=[each.floors for each in extensions],
+        kinds=frozenset(
+            kind for each in extensions for kind in (KINDS if each.kinds is None else each.kinds)
+        ),
     )
 
 
@@ -119,7 +134,10 @@ def _tally(result: _Result) -> TaskTally:
     runs = int(repeats or 1)
     undecided = [str(item.get("case_id")) for item in extension.undecided.items]
     rows = [
-        _row(row, runs, sum(_scenario_of(case) == row.scenario for case in undecided))
+        _add_outcome(
+            _row(row, runs, sum(_scenario_of(case) == row.scenario for case in undecided)),
+            extension.scenarios.get(row.scenario, _Outcome()),
+        )
         for row in result.detailed_results
         if row.error is None
     ]
@@ -131,6 +149,22 @@ def _tally(result: _Result) -> TaskTally:
     # In the mode `compat`, the file does not say how many runs its costs are the sum of.
     costs = NO_COSTS if repeats is None else _costs(extension.usage, runs)
     return tally_scenarios(rows, failed, costs, is_compat=is_compat)
+
+
+def _add_outcome(row: ResultRow, outcome: _Outcome) -> ResultRow:
+    """Add what the extension has about a scenario; a file of other origin has nothing   C-141"""
+    if not outcome.right:
+        return row
+    value, at_best = row.call.value, outcome.value_at_best
+    if at_best is not None and row.call_cases:
+        value = ratio(at_best * row.call_cases, row.call_cases)
+    return msgspec.structs.replace(
+        row,
+        call=msgspec.structs.replace(row.call, value_at_best=value),
+        right=outcome.right,
+        right_at_best=outcome.right if outcome.right_at_best is None else outcome.right_at_best,
+        free_right=outcome.free_right,
+    )
 
 
 def _scenario_of(case_id: str) -> str:

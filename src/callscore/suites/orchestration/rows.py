@@ -34,6 +34,8 @@ class CallRow(msgspec.Struct, frozen=True):
     value: Measure = NONE_DUE
     value_positive_only: Measure = NONE_DUE
     value_answered_only: Measure = NONE_DUE
+    value_at_best: Measure = NONE_DUE
+    """`value` as if undecided values were right (C-141)."""
     perfect: int = 0
     without_values: tuple[str, ...] = ()
 
@@ -61,6 +63,12 @@ class ResultRow(msgspec.Struct, frozen=True):
     """Argument values that were not compared, and count as unequal (C-115)."""
     scenario: str = ""
     runs: int = 1
+    right: tuple[bool, ...] = ()
+    """By run, whether every step is right; empty if it is not known (C-141)."""
+    right_at_best: tuple[bool, ...] = ()
+    """The same as if undecided values were right."""
+    free_right: tuple[bool, ...] = ()
+    """By run, whether every step is right with the model's own history; empty if it did not run."""
 
 
 class FailedRow(msgspec.Struct, frozen=True):

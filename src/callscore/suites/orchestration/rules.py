@@ -60,7 +60,7 @@ def _choose_call(messages: Sequence[Message], tools: Sequence[Tool]) -> ToolCall
     best = max(tools, key=lambda tool: overlap(_tool_words(tool), task), default=None)
     if best is None:
         return None
-    found = _arguments(best.parameters, " ".join(message.content for message in messages))
+    found = named_arguments(best.parameters, " ".join(message.content for message in messages))
     required = best.parameters.get("required")
     if isinstance(required, list) and any(name not in found for name in required):
         return None
@@ -82,7 +82,7 @@ def _split_words(name: str) -> str:
     return _CAMEL.sub(" ", name).replace("_", " ")
 
 
-def _arguments(parameters: Mapping[str, Any], text: str) -> dict[str, Any]:
+def named_arguments(parameters: Mapping[str, Any], text: str) -> dict[str, Any]:
     """Enum values that occur in the text; for other arguments, the tokens with digits, in order."""
     properties = parameters.get("properties")
     known_words = set(words(text))

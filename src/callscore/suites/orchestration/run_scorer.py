@@ -11,6 +11,8 @@ from callscore.core.case import Case, Prompt
 from callscore.core.errors import DataError
 from callscore.core.run import Survey
 from callscore.core.scenarios import (
+    NO_FLOORS,
+    Floors,
     OpenStep,
     RunData,
     ScenarioExport,
@@ -27,9 +29,11 @@ from callscore.suites.orchestration.call.questions import NoVerdicts
 from callscore.suites.orchestration.compat.evaluation import evaluate_file
 from callscore.suites.orchestration.compat.export import public_output
 from callscore.suites.orchestration.error_propagation import FreeRunScorer
-from callscore.suites.orchestration.free_run import FreeRuns
+from callscore.suites.orchestration.floors import ScenarioFloors
+from callscore.suites.orchestration.free_run import FreeRuns, is_right
 from callscore.suites.orchestration.metric_records import emit_records
 from callscore.suites.orchestration.replies import (
+    ReplyTimes,
     ReplyUsage,
     ScenarioReplies,
     collect_replies,
@@ -45,6 +49,7 @@ from callscore.suites.orchestration.standard_evaluation import (
     ScenarioEvaluation,
     evaluate_scenario,
     open_steps,
+    right_by_run,
 )
 from callscore.suites.orchestration.step_record import StepRecord
 from callscore.suites.orchestration.step_results import failed_results, step_result
@@ -104,6 +109,7 @@ class RunScorer:
         self._data = data
         self.parts = [ScenarioPart(model, folder) for model in data.models for folder in self._sets]
         self._by_id: dict[str, Mapping[str, Scenario]] = {}
+        self._floors: dict[str, Floors] = {}
 
     def open_steps(self, part: ScenarioPart) -> Iterator[OpenStep]:
         """Steps with values that neither code nor verdicts from files have decided."""
@@ -166,9 +172,23 @@ class RunScorer:
             )
             for name, scenario_set in self._sets.items()
         ]
-        found = [each.result(sinks) for each in scored]
+        found = [
+            each.result(sinks, self._floors_of(name))
+            for name, each in zip(self._sets, scored, strict=True)
+        ]
         emit_records(found, sinks)
         return results.model_score([self._add_identity(each) for each in found])
+
+    def _floors_of(self, folder: str) -> Floors:
+        """What trivial answers would score on the scenarios of a folder; computed once."""
+        if self._settings.mode == "compat":
+            return NO_FLOORS
+        if folder not in self._floors:
+            floors = ScenarioFloors(self._sets[folder].cards)
+            for scenario in self._sets[folder].scenarios():
+                floors.add(scenario)
+            self._floors[folder] = floors.found()
+        return self._floors[folder]
 
     def _add_identity(self, scored: LanguageResult) -> LanguageResult:
         """Add the names under which the model replied, and notes on its requests."""
@@ -220,9 +240,10 @@ class _LanguageScorer:
         self._used: dict[str, ReplyUsage] = {}
         self._costs: dict[str, list[float | None]] = {}
 
-    def result(self, sinks: ScenarioSinks) -> LanguageResult:
+    def result(self, sinks: ScenarioSinks, floors: Floors = NO_FLOORS) -> LanguageResult:
         """The result of all scenarios; one scenario is in memory at a time."""
         scenario_set = self._set
+        times: list[ReplyTimes] = []
         for scenario in scenario_set.scenarios():
             replies = replies_of(self._data, self._model, scenario_set, scenario)
             records = self._score(replies, scenario_set.shown_path(scenario.id), sinks)
@@ -231,12 +252,16 @@ class _LanguageScorer:
                     sinks.on_step(view)
             self._used[scenario.id] = replies.usage()
             self._costs[scenario.id] = replies.costs()
+            times.append(replies.times())
             if sinks.on_export is not None:
                 sinks.on_export(export_scenario(replies))
             if sinks.on_trajectory is not None:
                 sinks.on_trajectory(trajectory(replies, records))
             free = None if self._free is None else self._free.add(replies)
-            if free is not None and sinks.on_trajectory is not None:
+            if free is None:
+                continue
+            self._add_free_run(scenario, free[1])
+            if sinks.on_trajectory is not None:
                 sinks.on_trajectory(trajectory(*free, "own"))
         metadata = ResultMetadata(
             self._data.directory(self._model),
@@ -253,8 +278,22 @@ class _LanguageScorer:
         if self._mode == "compat":
             scored = results.compat_result(metadata, self._public_rows, self._failed, self._costs)
         else:
-            scored = results.standard_result(metadata, self._evaluated, self._failed, self._costs)
+            scored = results.standard_result(
+                metadata, self._evaluated, self._failed, self._costs, floors
+            )
+        of_all = ReplyTimes(
+            [each for of in times for each in of.steps],
+            [each for of in times for each in of.scenarios],
+        )
+        scored = msgspec.structs.replace(scored, times=of_all)
         return warn_of_unused_verdicts(scored, self._recorded)
+
+    def _add_free_run(self, scenario: Scenario, records: Sequence[StepRecord]) -> None:
+        """Add to the row of the last scenario whether its free runs are right        C-141"""
+        last = self._evaluated[-1]
+        if last.row.scenario == scenario.id:
+            row = msgspec.structs.replace(last.row, free_right=right_by_run(records, is_right))
+            self._evaluated[-1] = msgspec.structs.replace(last, row=row)
 
     def _score(
         self, replies: ScenarioReplies, path: str, sinks: ScenarioSinks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -21,7 +21,13 @@ from callscore.core.scenarios import (
     ScenarioSettings,
 )
 from callscore.suites.orchestration.call.questions import METRIC, OFFERED
-from callscore.suites.orchestration.recorded_scorer import RecordedScorer, read_outputs
+from callscore.suites.orchestration.floors import STRATEGY
+from callscore.suites.orchestration.kinds import name_kinds, rows_left_out
+from callscore.suites.orchestration.recorded_scorer import (
+    RecordedScorer,
+    read_outputs,
+    split_by_model,
+)
 from callscore.suites.orchestration.result import HEADLINES
 from callscore.suites.orchestration.run_scorer import RunScenarios
 from callscore.suites.orchestration.scenario.data import (
@@ -39,7 +45,12 @@ class OrchestrationScenarios:
 
     verdict_metric = METRIC
     verdict_words: Sequence[str] = OFFERED
+    floor_strategy = STRATEGY
     headlines: Mapping[str, str] = HEADLINES
+
+    def narrow(self, kinds: Collection[str]) -> tuple[Sequence[str], str]:
+        """The rows of the Final Score that scenarios of these kinds do not have        C-142"""
+        return rows_left_out(kinds), name_kinds(kinds)
 
     @property
     def public_protocol(self) -> PublicProtocol:
@@ -74,6 +85,12 @@ class OrchestrationScenarios:
     ) -> RecordedScorer:
         """The scorer of recorded outputs; raises DataError or UsageError if they are unusable."""
         return RecordedScorer(recorded, verdicts, files)
+
+    def split_by_model(
+        self, recorded: RecordedOutputs, files: ScenarioFiles
+    ) -> Sequence[RecordedOutputs]:
+        """The outputs of each model; raises DataError or UsageError if they are unusable."""
+        return split_by_model(recorded, files)
 
     def check(
         self, folders: Sequence[Path], cards: Sequence[Path], files: ScenarioFiles

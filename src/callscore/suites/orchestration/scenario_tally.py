@@ -46,6 +46,7 @@ def measure_scenario(row: ResultRow, *, is_compat: bool = False) -> Measured:
         **_plan_measures(row, is_compat=is_compat),
         **_call_measures(row, is_compat=is_compat),
         **_decision_measures(confusion, cases, is_compat=is_compat),
+        **_success_measures(row),
     }
     return Measured({f"{SCENARIO}.{name}": measure for name, measure in found.items()})
 
@@ -81,6 +82,22 @@ def _call_measures(row: ResultRow, *, is_compat: bool) -> dict[str, Measure]:
     if row.undecided_values and found["value"].value is not None:
         found["value"] = msgspec.structs.replace(found["value"], approximate=True)
     return found
+
+
+def _success_measures(row: ResultRow) -> dict[str, Measure]:
+    """Runs with every step right / runs; all runs right, if there are several        C-141"""
+    at_best = row.call.value_at_best.value
+    return {
+        "value_at_best": ABSENT if at_best is None else ratio(at_best, 1),
+        "success": _share(row.right),
+        "success_at_best": _share(row.right_at_best),
+        "pass_k": Measure(float(all(row.right))) if len(row.right) > 1 else ABSENT,
+        "free_success": _share(row.free_right),
+    }
+
+
+def _share(outcomes: Sequence[bool]) -> Measure:
+    return Measure(sum(outcomes) / len(outcomes)) if outcomes else ABSENT
 
 
 def _per_scenario(measure: Measure, *, is_compat: bool) -> Measure:

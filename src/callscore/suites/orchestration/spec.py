@@ -28,6 +28,8 @@ class TextLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     text_bytes: int
     nesting: int
+    alias_values: int
+    """Values of a YAML text with aliases, each alias counted as its anchor."""
 
 
 class SingleTurnSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -11,7 +11,8 @@ from callscore.core.case import Malformed
 from callscore.core.errors import DataError
 from callscore.core.measure import Measure, ratio
 from callscore.core.scenarios import DataFinding, OpenStep
-from callscore.suites.orchestration.call.measures import NO_CALL, Difference, Tools, measure_calls
+from callscore.suites.orchestration.call.difference import Difference
+from callscore.suites.orchestration.call.measures import NO_CALL, Tools, measure_calls
 from callscore.suites.orchestration.call.questions import VerdictSource
 from callscore.suites.orchestration.decision.confusion import Confusion, cell
 from callscore.suites.orchestration.decision.parse import (
@@ -146,7 +147,7 @@ def _plan_record(step: PlanStep, run: RecordedRun, scenario: Scenario) -> StepRe
     return msgspec.structs.replace(
         record,
         plan=score,
-        success=score.exact_plan,
+        success=score.is_right,
         flags=(*score.flags, *(kind for kind in READING_REPAIRS if kind in plan.repairs)),
         differences=_plan_differences(score),
     )
@@ -238,7 +239,20 @@ def _row(file_path: str, records: Sequence[StepRecord], recording: ScenarioRecor
         undecided_values=sum(len(call.undecided) for call in calls),
         scenario=recording.scenario_id,
         runs=len(recording.runs),
+        right=right_by_run(records),
+        right_at_best=right_by_run(records, lambda record: record.may_be_right),
     )
+
+
+def right_by_run(
+    records: Iterable[StepRecord],
+    is_right: Callable[[StepRecord], bool] = lambda record: record.success,
+) -> tuple[bool, ...]:
+    """By run, whether every step of a scenario is right        C-141"""
+    found: dict[int, bool] = {}
+    for record in records:
+        found[record.run] = found.get(record.run, True) and is_right(record)
+    return tuple(found[run] for run in sorted(found))
 
 
 def _mean(values: Sequence[float]) -> Measure:
@@ -270,5 +284,6 @@ def _call_row(records: Sequence[StepRecord]) -> CallRow:
         value_answered_only=_mean(
             [r.call.value for r in records if r.call is not None and r.confusion.fc_fc]
         ),
+        value_at_best=_mean([call.value_at_best for call in due]),
         perfect=sum(record.success for record in records),
     )

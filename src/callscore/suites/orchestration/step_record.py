@@ -6,7 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from callscore.suites.orchestration.call.measures import CallScore, Difference
+from callscore.suites.orchestration.call.difference import Difference
+from callscore.suites.orchestration.call.measures import CallScore
 from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.plan.measures import PlanScore
 from callscore.suites.orchestration.scenario.output_file import RecordedReply
@@ -34,6 +35,14 @@ class StepRecord(msgspec.Struct, frozen=True):
     flags: tuple[str, ...] = ()
     expected: str = ""
     reply: RecordedReply | None = None
+
+    @property
+    def may_be_right(self) -> bool:
+        """Whether the step is right, or would be if its undecided values were        C-141"""
+        call = self.call
+        return self.success or (
+            call is not None and call.name == call.key == 1.0 and call.value_at_best == 1.0
+        )
 
     @property
     def step_id(self) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from callscore.suites.orchestration.spec import spec
+from callscore.suites.orchestration.spec import TextLimits, spec
 
 
 class YamlFault(ValueError):
@@ -103,7 +103,7 @@ def _load(text: str, kind: type[yaml.CSafeLoader | yaml.SafeLoader]) -> Any:
 
 
 def _check_limits(text: str) -> None:
-    """Refuse aliases and deep nesting, which libyaml expands and recurses into without a limit.
+    """Refuse deep nesting and large expansions of aliases, for which libyaml has no limit.
 
     Deep nesting needs many brackets or a long indentation; only a text that has these, or may have
     aliases, is checked event by event.
@@ -114,14 +114,39 @@ def _check_limits(text: str) -> None:
     brackets = text.count("[") + text.count("{")
     if "*" not in text and brackets <= limits.nesting and not _DEEP_LINE.search(text):
         return
-    level = 0
+    _check_events(text, limits)
+
+
+def _check_events(text: str, limits: TextLimits) -> None:
+    """Count the values, each alias as its anchor; an alias never contains itself."""
+    known: dict[str, int] = {}
+    open_nodes: list[tuple[str | None, int]] = [(None, 0)]
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-        if isinstance(event, yaml.AliasEvent):
-            raise YamlFault("aliases are not accepted")
-        level += isinstance(event, yaml.CollectionStartEvent)
-        level -= isinstance(event, yaml.CollectionEndEvent)
-        if level > limits.nesting:
+        if isinstance(event, yaml.CollectionStartEvent):
+            open_nodes.append((event.anchor, 1))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, size = open_nodes.pop()
+            _count(open_nodes, known, anchor, size)
+        elif isinstance(event, yaml.AliasEvent):
+            if event.anchor not in known:
+                raise YamlFault(f"the alias {event.anchor!r} occurs before its anchor ends")
+            _count(open_nodes, known, None, known[event.anchor])
+        elif isinstance(event, yaml.ScalarEvent):
+            _count(open_nodes, known, event.anchor, 1)
+        if len(open_nodes) > limits.nesting + 1:
             raise YamlFault(f"nested deeper than {limits.nesting} levels")
+        if known and open_nodes[-1][1] > limits.alias_values:
+            raise YamlFault(f"more than {limits.alias_values} values, with aliases")
+
+
+def _count(
+    open_nodes: list[tuple[str | None, int]], known: dict[str, int], anchor: str | None, size: int
+) -> None:
+    """Add a node of this size, with the anchors of its aliases, to the node around it."""
+    outer, total = open_nodes[-1]
+    open_nodes[-1] = (outer, total + size)
+    if anchor is not None:
+        known[anchor] = size
 
 
 def _first_line(error: yaml.YAMLError) -> str:

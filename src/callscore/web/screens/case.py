@@ -28,7 +28,13 @@ from callscore.results.port import Neighbours, QueryError
 from callscore.web.page import notice
 from callscore.web.screen import Answer, NotFound, Page, Route, Visit, link
 from callscore.web.screens.decision import version_of_run
-from callscore.web.screens.matrix import CaseParameters, as_query, case_url, matrix_url
+from callscore.web.screens.matrix import (
+    CaseParameters,
+    as_query,
+    case_url,
+    matrix_url,
+    waiting_page,
+)
 
 MODELS_AT_ONCE = 3
 """Answers next to the expected outcome; more are cramped."""
@@ -40,12 +46,14 @@ def show_case(visit: Visit) -> Answer:
     run = visit.run_line()
     place = visit.numbers["place"]
     given = visit.query_as(CaseParameters)
+    source = visit.results.scored(run.id).source
+    if source is None:
+        return waiting_page(visit, run)
     try:
         found = visit.results.case(run.id, place)
     except QueryError as error:
         raise NotFound(str(error)) from None
-    source = visit.results.scored(run.id).source
-    settings = {} if source is None else source.provenance.settings
+    settings = source.provenance.settings
     case = decode_case(found.view)
     models = list(dict.fromkeys(answer.model for answer in found.view.answers))
     chosen = _chosen(models, given.model)
@@ -178,7 +186,12 @@ def _replies(case: DecodedCase) -> Html | None:
     raw = [
         join(
             tag("h3", model_name(answer_label(one, case))),
-            tag("pre", (one.answer.text or one.answer.error or "no reply")[:MAX_REPLY], dir="auto"),
+            tag(
+                "pre",
+                (one.answer.text or one.answer.error or "no reply")[:MAX_REPLY],
+                dir="auto",
+                tabindex=0,
+            ),
         )
         for one in case.answers
     ]
@@ -201,15 +214,15 @@ def _usage(decoded: DecodedAnswer) -> Sequence[Child]:
     )
 
 
-def _prompt(source: ReportSource | None, view: CaseView) -> Html | None:
+def _prompt(source: ReportSource, view: CaseView) -> Html | None:
     """Return what models were sent for the case."""
-    if source is None or source.prompts is None or view.case.config.get("scenario"):
+    if source.prompts is None or view.case.config.get("scenario"):
         return None
     sent = next(iter(source.prompts.read_in_order()(view)), None)
     if sent is None:
         return None
     text = msgspec.json.format(msgspec.json.encode(sent.prompt), indent=2).decode()
-    return collapsible("Prompt", tag("pre", text[:MAX_PROMPT], dir="auto"))
+    return collapsible("Prompt", tag("pre", text[:MAX_PROMPT], dir="auto", tabindex=0))
 
 
 ROUTES = (

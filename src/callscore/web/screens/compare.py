@@ -314,6 +314,7 @@ def _case_row(
         chip(KIND_WORDS[kind], "good" if kind in ("fixed", "no_longer_error") else "bad")
         for kind in change.kinds
     ]
+    details = msgspec.structs.replace(change, kinds=())
     return row(
         link(name, f"/runs/{run}/cases/{place}") if place is not None else name,
         [
@@ -322,7 +323,7 @@ def _case_row(
             _score(change.second),
             show_difference(change.change, "fraction") if change.change else "",
             show_difference(change.weighted, "fraction") if change.weighted else "",
-            join(kinds, " ", tag("small", plain(describe_case(change), 300))),
+            join(kinds, " ", tag("small", plain(describe_case(details), 300))),
             toggle,
         ],
     )

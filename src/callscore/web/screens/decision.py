@@ -21,7 +21,7 @@ from callscore.report.markup import Child, Html, join, tag, text
 from callscore.report.safe_text import plain
 from callscore.report.source import ReportSource
 from callscore.scorecard.template import TemplateRow
-from callscore.web.page import choice, empty, field, notice
+from callscore.web.page import choice, field, not_scored, notice
 from callscore.web.screen import Answer, Page, Route, Visit, element, link
 from callscore.web.screens.matrix import matrix_url
 
@@ -64,15 +64,7 @@ def with_source(
     """Return a page of the scored run, or what it waits for; it asks again while that changes."""
     run = visit.run_line()
     scored = visit.results.scored(run.id)
-    if scored.source is None:
-        content = empty(
-            "This run is being scored; the page shows it when it is ready."
-            if run.answered
-            else "This run has no answers yet.",
-            f"callscore run {plain(run.eval_file, 200)} --resume",
-        )
-    else:
-        content = draw(visit, scored.source)
+    content = not_scored(run) if scored.source is None else draw(visit, scored.source)
     stale = None
     if scored.state in ("stale", "building") and scored.source is not None:
         stale = notice(f"These scores are being computed again. {scored.why}".strip())

@@ -20,11 +20,12 @@ from callscore.results.port import (
     MatrixQuery,
     MatrixRow,
     QueryError,
+    RunLine,
     SearchIn,
     Show,
     Sort,
 )
-from callscore.web.page import choice, empty, field
+from callscore.web.page import choice, field, not_scored
 from callscore.web.query import encode_query
 from callscore.web.screen import Answer, Download, Page, Route, Visit, element, link
 
@@ -115,9 +116,8 @@ def show_matrix(visit: Visit) -> Answer:
     for name in given.cols:
         if name not in COLUMNS:
             raise QueryError(f"cols={plain(name, 60)!r}: expected one of {', '.join(COLUMNS)}")
-    if not run.answered:
-        waiting = empty("This run has no answers yet.", f"callscore run {run.eval_file} --resume")
-        return Page(f"Matrix · {run.name}", waiting, run=run, tab="matrix")
+    if visit.results.scored(run.id).source is None:
+        return waiting_page(visit, run)
     if given.format != "html":
         return _export(visit, given)
     page = visit.results.matrix(run.id, as_query(given))
@@ -133,6 +133,19 @@ def show_matrix(visit: Visit) -> Answer:
     )
 
 
+def waiting_page(visit: Visit, run: RunLine) -> Page:
+    """Return the page of a run that has no scores yet; it asks again until it has."""
+    waiting = element(
+        "div",
+        not_scored(run),
+        hx_get=visit.url(),
+        hx_trigger="every 2s",
+        hx_target="body",
+        hx_swap="outerSync",
+    )
+    return Page(f"Matrix · {run.name}", waiting, run=run, tab="matrix")
+
+
 def _filters(visit: Visit, given: MatrixParameters, page: MatrixPage) -> Html:
     """Return the filters; without script, the button applies them."""
     return element(
@@ -145,14 +158,10 @@ def _filters(visit: Visit, given: MatrixParameters, page: MatrixPage) -> Html:
         choice("Show", "show", SHOWN, given.show),
         _offer("Task", "task", page.tasks, given.task),
         _offer("Language", "lang", page.langs, given.lang),
-        _offer("Tag", "tag", page.tags, given.tag),
         choice("Model", "model", _models(page.models), next(iter(given.model), "")),
-        choice("Metric", "metric", _metrics(page.metrics), given.metric),
-        _number("from", "min", given.min),
-        _number("to", "max", given.max),
         _number("Apart by", "delta", given.delta) if given.show == "delta" else None,
         choice("Sort", "sort", SORTED, given.sort),
-        _column_choice(given),
+        _more(given, page),
         tag("input", type="hidden", name="reason", value=given.reason) if given.reason else None,
         tag("button", "Apply", class_="apply"),
         link("Reset", visit.path) if visit.url() != visit.path else None,
@@ -188,6 +197,26 @@ def _number(label: str, key: str, value: float | None) -> Html:
     return field(label, tag("input", name=key, inputmode="decimal", size=5, value=given))
 
 
+def _more(given: MatrixParameters, page: MatrixPage) -> Html:
+    """Return the filters that are rarely needed, and the columns; open while one is in use."""
+    in_use = bool(given.tag or given.metric or given.cols) or (given.min, given.max) != (None, None)
+    return tag(
+        "details",
+        tag("summary", "More"),
+        tag(
+            "div",
+            _offer("Tag", "tag", page.tags, given.tag),
+            choice("Metric", "metric", _metrics(page.metrics), given.metric),
+            _number("from", "min", given.min),
+            _number("to", "max", given.max),
+            _column_choice(given),
+            class_="controls",
+        ),
+        class_="menu",
+        open=in_use,
+    )
+
+
 def _column_choice(given: MatrixParameters) -> Html:
     boxes = [
         tag(
@@ -197,13 +226,7 @@ def _column_choice(given: MatrixParameters) -> Html:
         )
         for name, label in COLUMNS.items()
     ]
-    return tag(
-        "details",
-        tag("summary", "Columns"),
-        tag("fieldset", tag("legend", "Columns", class_="unseen"), boxes),
-        class_="menu",
-        open=bool(given.cols),
-    )
+    return tag("fieldset", tag("legend", "Columns"), boxes)
 
 
 def _rows(visit: Visit, given: MatrixParameters, page: MatrixPage) -> Html:

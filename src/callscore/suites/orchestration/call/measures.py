@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
+from unicodedata import normalize
 
 from callscore.core.case import Tool
 from callscore.core.judging import Question, Verdict
 from callscore.metrics.classification import Counts
 from callscore.suites.orchestration.call.call_pairs import CallPair, pair_calls
 from callscore.suites.orchestration.call.compare import AcceptedValues, Match, compare
+from callscore.suites.orchestration.call.difference import Difference
 from callscore.suites.orchestration.call.questions import DIFFERENT, METRIC, SAME, same_meaning
+from callscore.suites.orchestration.call.schema import schema_violations
 from callscore.suites.orchestration.multiset_f1 import f1_or_one, multiset_counts
 from callscore.suites.orchestration.scenario.cards import argument_schema
 from callscore.suites.orchestration.scenario.model import DecodedCall
@@ -21,13 +24,6 @@ Ask = Callable[[Question], Verdict | None]
 _BY_CODE = Verdict(METRIC, "", DIFFERENT)
 
 
-class Difference(NamedTuple):
-    """One difference from the expected step: its kind in the error taxonomy, and where it is."""
-
-    kind: str
-    detail: str
-
-
 class CallScore(NamedTuple):
     """The three F1 scores of a step, the undecided values, and the differences."""
 
@@ -36,6 +32,13 @@ class CallScore(NamedTuple):
     value: float
     undecided: tuple[Question, ...] = ()
     differences: tuple[Difference, ...] = ()
+    gain: float = 0.0
+    """How much higher `value` would be if the undecided values were right        C-141"""
+
+    @property
+    def value_at_best(self) -> float:
+        """The F1 of values as if the undecided ones were right        C-141"""
+        return self.value + self.gain
 
 
 NO_CALL = CallScore(0.0, 0.0, 0.0)
@@ -46,6 +49,8 @@ class _ValueComparison(NamedTuple):
     """The values of all paired calls compared: number of equal ones, questions, differences."""
 
     equal: int
+    open: int
+    """Undecided values that do not count as equal."""
     undecided: list[Question]
     differences: list[Difference]
 
@@ -62,6 +67,7 @@ def measure_calls(
     A malformed call among well-formed ones counts as one more predicted name. Without a call on
     one side there is nothing to compare: no arguments are then no agreement.
     """
+    predicted, expected = _composed(predicted), _composed(expected)
     paired = pair_calls(predicted, expected, lambda mine, due: _equal_values(mine, due, tools))
     pairs = [_without_omitted(pair) for pair in paired]
     names = [*(call.name for call in predicted), *malformed]
@@ -70,13 +76,34 @@ def measure_calls(
     keys = key_counts(pairs)
     values = _compare_values(pairs, tools, ask)
     unequal = keys.tp - values.equal
+    wrong = unequal - values.open
+    value = f1_or_one(Counts(values.equal, keys.fp + unequal, keys.fn + unequal))
+    at_best = f1_or_one(Counts(values.equal + values.open, keys.fp + wrong, keys.fn + wrong))
     return CallScore(
         name=f1_or_one(multiset_counts((call.name for call in expected), names)),
         key=f1_or_one(keys),
-        value=f1_or_one(Counts(values.equal, keys.fp + unequal, keys.fn + unequal)),
+        value=value,
         undecided=tuple(values.undecided),
-        differences=(*_name_differences(pairs), *values.differences),
+        differences=(
+            *_name_differences(pairs),
+            *values.differences,
+            *schema_violations(predicted, expected, tools),
+        ),
+        gain=at_best - value,
     )
+
+
+def _composed(calls: Sequence[DecodedCall]) -> Sequence[DecodedCall]:
+    """The calls with names and argument keys as NFC: equal letters are equal        C-115"""
+    return [
+        call
+        if call.name.isascii() and all(key.isascii() for key in call.arguments)
+        else DecodedCall(
+            normalize("NFC", call.name),
+            {normalize("NFC", key): value for key, value in call.arguments.items()},
+        )
+        for call in calls
+    ]
 
 
 def _without_omitted(pair: CallPair) -> CallPair:
@@ -117,7 +144,7 @@ def _equal_values(mine: DecodedCall, due: DecodedCall, tools: Tools) -> int:
 
 def _compare_values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _ValueComparison:
     """Compare the arguments that both calls of a pair have, by code or by a verdict."""
-    equal = 0
+    equal = open_values = 0
     undecided: list[Question] = []
     differences: list[Difference] = []
     for place, (mine, due) in enumerate(pairs):
@@ -142,8 +169,9 @@ def _compare_values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _Value
             if verdict is not None and verdict.verdict == SAME:
                 equal += 1
             else:
+                open_values += not decided
                 differences.append(_value_difference(question, decided=decided))
-    return _ValueComparison(equal, undecided, differences)
+    return _ValueComparison(equal, open_values, undecided, differences)
 
 
 def _is_decided(verdict: Verdict | None) -> bool:

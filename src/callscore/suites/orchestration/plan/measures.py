@@ -38,10 +38,14 @@ class PlanScore(msgspec.Struct, frozen=True):
         return step_score(self.structural.similarity, self.component.similarity)
 
     @property
+    def is_right(self) -> bool:
+        """Whether both similarities are 1: the order of independent workflows is free    C-141"""
+        return self.structural.similarity == self.component.similarity == 1.0
+
+    @property
     def exact_plan(self) -> bool:
         """Whether nothing differs, including repeated steps        extension of C-117"""
-        nothing_to_edit = self.structural.similarity == self.component.similarity == 1.0
-        return nothing_to_edit and self.node_f1 == self.edge_f1 == 1.0
+        return self.is_right and self.node_f1 == self.edge_f1 == 1.0
 
     @property
     def approximate(self) -> bool:
