@@ -52,7 +52,7 @@ class LoggedEvent(msgspec.Struct, frozen=True):
 
 
 class EventConflict(UsageError):
-    """Another person wrote about the same subject meanwhile; nothing was written, both texts are here."""
+    """Another person wrote about the same subject meanwhile; nothing was written."""
 
     def __init__(self, newest: LoggedEvent, body: bytes) -> None:
         super().__init__(
