@@ -79,7 +79,7 @@ class Served:
 
 @contextmanager
 def serve(store: Path, *options: object) -> Iterator[Served]:
-    """Build the index of every run that has none, and serve the store until the end of the block."""
+    """Build the missing indexes, and serve the store until the end of the block."""
     results = StoredResults(store)
     for run in results.runs():
         if run.answered and run.state != "fresh":
