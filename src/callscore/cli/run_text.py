@@ -146,6 +146,8 @@ def salvaged_lines(damaged: Path, target: Path, found: SalvageResult) -> list[st
         show_count(found.runs, "run"),
         show_count(found.items, "result"),
     ]
+    if found.events:
+        saved.append(show_count(found.events, "event"))
     lost = show_count(found.lost_answers, "reply")
     return [
         f"{target}: {', '.join(saved)} saved; {lost} before the last of them could not be read",

@@ -103,6 +103,20 @@ MIGRATIONS: Sequence[str] = (
     );
     CREATE INDEX batch_items_of_job ON batch_items (token);
     """,
+    """
+    CREATE TABLE events (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        at TEXT NOT NULL,
+        author TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        subject BLOB NOT NULL,
+        prior INTEGER,
+        body BLOB,
+        digest BLOB NOT NULL,
+        chain BLOB NOT NULL
+    );
+    CREATE INDEX events_of_subject ON events (subject, seq);
+    """,
 )
 """The schema, as a list of changes. They are appended, never edited."""
 

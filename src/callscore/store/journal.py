@@ -29,6 +29,7 @@ from callscore.store.connection import (
     open_read_only,
     transaction,
 )
+from callscore.store.events import JournalEvents
 from callscore.store.group_commit import GroupCommit
 from callscore.store.leases import Leases, take_abandoned
 from callscore.store.reply_rows import (
@@ -91,6 +92,7 @@ class Journal:
         """
         self.path = path
         self._factory = factory
+        self._only_reading = only_reading
         self._copy = open_read_only(path) if only_reading and not is_writable(path) else None
         if self._copy is None:
             create_private(path)
@@ -128,6 +130,10 @@ class Journal:
     def batch_jobs(self, is_in_flight: Callable[[bytes], bool] | None = None) -> BatchJobs:
         """The jobs at batch APIs; `is_in_flight`: whether another process is sending a request."""
         return BatchJobs(self.path, self._connection, is_in_flight)
+
+    def events(self) -> JournalEvents:
+        """What people decided about stored answers; to be closed by the caller."""
+        return JournalEvents(self.path, self.connect(), only_reading=self._only_reading)
 
     def close(self) -> None:
         """Close the file."""

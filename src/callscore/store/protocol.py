@@ -12,6 +12,7 @@ from msgspec import UnsetType
 
 from callscore.core.batch import JobStore
 from callscore.core.case import Failed, Reply
+from callscore.core.events import Events
 from callscore.core.race import RaceCard
 from callscore.core.run import (
     CachedReply,
@@ -204,6 +205,10 @@ class Store(Protocol):
 
         Raises UsageError if a living process holds it, or if the data has changed.
         """
+        ...
+
+    def events(self) -> Events:
+        """What people decided about stored answers; to be closed by the caller."""
         ...
 
     def open_cache(self) -> StoredReplies:

@@ -11,6 +11,7 @@ import msgspec
 
 from callscore.core.errors import UsageError
 from callscore.store.connection import connect, log_of, map_sqlite_errors, transaction
+from callscore.store.events import blank_events, replies_named
 from callscore.store.journal import Journal
 from callscore.store.results_index import remove_index
 from callscore.store.run_records import has_ended
@@ -27,6 +28,7 @@ _UNUSED = (
     "DELETE FROM answers WHERE key NOT IN (SELECT key FROM items)"
     " AND key NOT IN (SELECT key FROM judge_answers)"
 )
+_TEXTS = "SELECT seq, body FROM events WHERE body IS NOT NULL"
 
 
 class PurgeResult(msgspec.Struct, frozen=True):
@@ -40,8 +42,9 @@ class PurgeResult(msgspec.Struct, frozen=True):
 def purge_runs(path: Path, run_ids: Sequence[int]) -> PurgeResult:
     """Delete runs with every reply that no other run uses; the file shrinks, its log is emptied.
 
-    Replies that belong to no run, such as those of `callscore score`, are deleted too. Raises
-    UsageError for an unknown run, or one that a living process holds.
+    Replies that belong to no run, such as those of `callscore score`, are deleted too, and the
+    texts of reviews of deleted replies; the chain of events holds without them. Raises UsageError
+    for an unknown run, or one that a living process holds.
     """
     if not path.exists():
         raise UsageError(f"{path}: no such store; expected one that `callscore run` has written")
@@ -70,11 +73,18 @@ def purge_runs(path: Path, run_ids: Sequence[int]) -> PurgeResult:
                 connection.execute(f"DELETE FROM {table} WHERE run_id IN ({marks})", run_ids)
             connection.execute(f"DELETE FROM runs WHERE id IN ({marks})", run_ids)
             connection.execute(_UNUSED)
+            rows = connection.execute(_TEXTS).fetchall()
+            gone = [seq for seq, key in replies_named(rows) if not _has(connection, key)]
+            blank_events(connection, gone)
         left = _count(connection)
         connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     remove_index(path)  # it has what was said in calls, and quotes of replies
     return PurgeResult(len(run_ids), replies - left, max(0, before - _size(path)))
+
+
+def _has(connection: sqlite3.Connection, key: bytes) -> bool:
+    return connection.execute("SELECT 1 FROM answers WHERE key = ?", (key,)).fetchone() is not None
 
 
 def _count(connection: sqlite3.Connection) -> int:

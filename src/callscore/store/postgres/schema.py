@@ -131,6 +131,22 @@ MIGRATIONS: Sequence[str] = (
         run_id bigint NOT NULL REFERENCES callscore.runs (id)
     );
     """,
+    """
+    CREATE TABLE callscore.events (
+        seq bigint PRIMARY KEY,
+        at text NOT NULL,
+        author text NOT NULL,
+        kind text NOT NULL,
+        subject bytea NOT NULL,
+        prior bigint,
+        body bytea,
+        digest bytea NOT NULL,
+        chain bytea NOT NULL
+    );
+    CREATE INDEX events_of_subject ON callscore.events (subject, seq);
+    CREATE TABLE callscore.event_count (last bigint NOT NULL);
+    INSERT INTO callscore.event_count VALUES (0);
+    """,
 )
 """The schema, as a list of changes. They are appended, never edited."""
 

@@ -14,7 +14,9 @@ from callscore.core.race import RaceCard
 from callscore.core.run import CachedReply, RunStatus, Work
 from callscore.core.version import __version__
 from callscore.store.connection import UnreadableRow
+from callscore.store.events import replies_named
 from callscore.store.postgres.connection import Link, connect
+from callscore.store.postgres.events import PostgresEvents
 from callscore.store.postgres.ledger import PostgresReplies, PostgresRun
 from callscore.store.postgres.membership import take_over
 from callscore.store.postgres.rows import PostgresWriter, money, stored_replies
@@ -101,6 +103,9 @@ DELETE FROM callscore.answers WHERE
     NOT EXISTS (SELECT 1 FROM callscore.items WHERE items.key = answers.key)
     AND NOT EXISTS (SELECT 1 FROM callscore.judge_answers WHERE judge_answers.key = answers.key)
 """
+_TEXTS = "SELECT seq, body FROM callscore.events WHERE body IS NOT NULL"
+_ONE = "SELECT 1 FROM callscore.answers WHERE key = %s"
+_BLANK = "UPDATE callscore.events SET body = NULL WHERE seq = ANY(%s)"
 
 
 class PostgresStore:
@@ -109,6 +114,7 @@ class PostgresStore:
     def __init__(self, url: DatabaseUrl, *, only_reading: bool = False) -> None:
         """Connect; creates or migrates the tables, unless it is opened for reading."""
         self.url = url
+        self._only_reading = only_reading
         connect(url).close()  # a wrong address is an error at once, an outage later is not
         self._link = Link(url)
         try:
@@ -232,6 +238,10 @@ class PostgresStore:
     def join_run(self, run_id: int) -> PostgresRun:
         """Work on a run that another process holds."""
         return PostgresRun(self, run_id, is_holder=False)
+
+    def events(self) -> PostgresEvents:
+        """What people decided about stored answers; to be closed by the caller."""
+        return PostgresEvents(self.url, only_reading=self._only_reading)
 
     def open_cache(self) -> PostgresReplies:
         """The replies of judges without a run."""
@@ -365,10 +375,17 @@ class PostgresStore:
                 statement = f"DELETE FROM callscore.{table} WHERE {column} = ANY(%s)"
                 connection.execute(statement.encode(), [list(run_ids)])
             connection.execute(_UNUSED)
+            rows = connection.execute(_TEXTS).fetchall()
+            gone = [
+                seq
+                for seq, key in replies_named(rows)
+                if connection.execute(_ONE, [key]).fetchone() is None
+            ]
+            connection.execute(_BLANK, [gone])
 
         self._in_transaction(delete)
         left = self._count()
-        for table in ("answers", "items"):
+        for table in ("answers", "items", "events"):
             self._execute(f"VACUUM FULL callscore.{table}")
         return PurgeResult(len(run_ids), replies - left, max(0, before - self._size()))
 

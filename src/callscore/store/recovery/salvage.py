@@ -25,6 +25,7 @@ from callscore.store.connection import (
     migrate,
     transaction,
 )
+from callscore.store.events import COLUMNS
 from callscore.store.recovery.sqlite_pages import (
     FRAME_HEADER,
     MAGIC,
@@ -50,6 +51,10 @@ _PAID_BY: Shape = (int, bytes)
 _JOBS: Shape = (_ID, str, int, str, str, bytes)
 _JOB_ITEMS: Shape = (bytes, str, str, int, str, (int, float))
 """Jobs at batch APIs and the requests that they have in flight."""
+_EVENTS: Shape = (
+    *(_ID, str, str, str, bytes, (int, _NOTHING), (bytes, _NOTHING)),
+    *(bytes, bytes),
+)
 _ANSWER = (
     "INSERT OR REPLACE INTO answers (id, key, reply, cost_usd, attempts, checksum)"
     " VALUES (?, ?, ?, ?, ?, ?)"
@@ -72,6 +77,7 @@ _JOB_ITEM = (
     "INSERT OR REPLACE INTO batch_items (key, token, case_id, run, task, most_usd)"
     " VALUES (?, ?, ?, ?, ?, ?)"
 )
+_EVENT = f"INSERT OR REPLACE INTO events ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _JUDGED = "INSERT OR REPLACE INTO judge_answers (run_id, key) VALUES (?, ?)"
 _ORPHANS = (
     "DELETE FROM items WHERE run_id NOT IN (SELECT id FROM runs)"
@@ -84,7 +90,7 @@ _ORPHANS = (
 
 
 class SalvageResult(msgspec.Struct, frozen=True):
-    """The number of replies, runs and items that were salvaged."""
+    """The number of replies, runs, items and events that were salvaged."""
 
     answers: int
     lost_answers: int
@@ -93,6 +99,8 @@ class SalvageResult(msgspec.Struct, frozen=True):
     items: int
     judge_answers: int
     """Replies of judges for which the paying run is known."""
+    events: int = 0
+    """Decisions of people; those with a number below the highest may be missing."""
 
 
 def salvage(damaged: Path, target: Path) -> SalvageResult:
@@ -115,11 +123,11 @@ def salvage(damaged: Path, target: Path) -> SalvageResult:
         answers, highest = connection.execute(
             "SELECT count(*), ifnull(max(id), 0) FROM answers"
         ).fetchone()
-        runs, items, judged = connection.execute(
+        runs, items, judged, events = connection.execute(
             "SELECT (SELECT count(*) FROM runs), (SELECT count(*) FROM items),"
-            " (SELECT count(*) FROM judge_answers)"
+            " (SELECT count(*) FROM judge_answers), (SELECT count(*) FROM events)"
         ).fetchone()
-    return SalvageResult(answers, highest - answers, runs, items, judged)
+    return SalvageResult(answers, highest - answers, runs, items, judged, events)
 
 
 def holds_records(path: Path) -> bool:
@@ -128,7 +136,7 @@ def holds_records(path: Path) -> bool:
         _fits(values, shape)
         for rowid, values in JournalPages(path).rows()
         if rowid is not None
-        for shape in (_ANSWERS, _ITEMS, _RUNS)
+        for shape in (_ANSWERS, _ITEMS, _RUNS, _EVENTS)
     )
 
 
@@ -146,6 +154,9 @@ def _take(connection: sqlite3.Connection, row: SqliteRow) -> None:
         connection.execute(_ITEM, (rowid, *values[1 : len(_ITEMS)]))
     elif _fits(values, _RUNS):
         connection.execute(_RUN, (rowid, *values[1:_HOLDER], *_later_columns(values)))
+    elif _fits(values, _EVENTS):
+        # a body that does not match its digest is kept: `faults` shows it
+        connection.execute(_EVENT, (rowid, *values[1 : len(_EVENTS)]))
     elif _fits(values, _JOBS):
         connection.execute(_JOB, (rowid, *values[1 : len(_JOBS)]))
     elif _fits(values, _JOB_ITEMS):
