@@ -140,7 +140,7 @@ class PostgresBudget:
     async def reserve(self, most_usd: float) -> bool:
         """Reserve the amount; wait while requests in flight anywhere may turn out cheaper.
 
-        Returns False if the amount does not fit beside what is spent.
+        Returns False if what is spent leaves no room for the amount.
         """
         most, wait = money(most_usd) or Decimal(0), FIRST_POLL_S
         while True:
