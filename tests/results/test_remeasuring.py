@@ -9,13 +9,26 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from callscore.core.judging import Verdict
+import commands
+from callscore.core.errors import UsageError
+from callscore.core.events import EventConflict
 from callscore.export.sources import rescore_run
 from callscore.results import open_results
 from callscore.results.port import QueryError, VerdictFilter, VerdictItem
+from callscore.results.reviews import (
+    Reviewer,
+    audit_items,
+    draw_audit,
+    item_of,
+    judge_agreement,
+    key_of,
+    next_item,
+    review_of,
+    withdrawal_of,
+    write_review,
+)
 from callscore.results.stored import StoredResults
 from callscore.runner.prepare import RunOptions
-from callscore.store.verdict_records import VerdictRecord, to_file_record
 
 OTHER = {
     "supported_by_reference": "not_found",
@@ -44,25 +57,61 @@ def test_an_overruled_verdict_equals_a_full_rescore_and_undo_restores_the_bytes(
         item = judged_item(results, metric)
         card = msgspec.json.encode(first.card)
         views = [msgspec.json.encode(view) for view in first.cases]
-        given = Verdict(item.metric, item.item, OTHER[item.word], by="human:ada")
-        done = results.remeasure(1, item.place, item.model, item.rep, [given])
+        store = copy / "runs.db"
+        ada = Reviewer(results, store, 1, "ada")
+        shown = item_of(results, 1, key_of(item))
+        review = review_of(shown, OTHER[item.word], "I listened to it")
+        with pytest.raises(UsageError, match="needs a reason"):
+            review_of(shown, OTHER[item.word], "")
+        done = write_review(ada, shown, review, prior=0).remeasured
         assert done.result != done.before
-        assert (
-            metric.startswith("orchestration.")
-            or results.verdict_items(1, VerdictFilter(by="human:")).total
-        )
-
-        file = tmp_path / "people.jsonl"
-        fields = {name: getattr(given, name) for name in Verdict.__struct_fields__}
-        record = VerdictRecord(**fields, case_id=item.case_id, model=item.model, run=item.rep)
-        file.write_bytes(msgspec.json.encode(to_file_record(record)) + b"\n")
-        scored = rescore_run(1, copy / "runs.db", None, RunOptions(verdicts=(file,)))
-        assert msgspec.json.encode(done.card) == msgspec.json.encode(scored.card)
         assert results.is_fresh(1)
+        with pytest.raises(EventConflict, match="event 1 of ada"):
+            write_review(ada, shown, review, prior=0)
+        rescored = rescore_run(1, store, None, RunOptions())
+        assert msgspec.json.encode(done.card) == msgspec.json.encode(rescored.card)
 
-        undone = results.remeasure(1, item.place, item.model, item.rep, [])
+        file, plain = tmp_path / "people.jsonl", tmp_path / "plain"
+        written = commands.run("verdicts", 1, "--store", store, "-o", file)
+        assert written.returncode == 0, written.stderr
+        shutil.copytree(project, plain, ignore=shutil.ignore_patterns("*-index*"))
+        scored = rescore_run(1, plain / "runs.db", None, RunOptions(verdicts=(file,)))
+        assert msgspec.json.encode(done.card) == msgspec.json.encode(scored.card)
+
+        seen = item_of(results, 1, key_of(item))
+        assert seen.base == shown.base
+        undone = write_review(ada, seen, withdrawal_of(seen), seen.prior()).remeasured
         assert undone.result == done.before
         assert msgspec.json.encode(undone.card) == card
         assert [msgspec.json.encode(view) for view in results.source(1).cases] == views
         with pytest.raises(QueryError, match="has no answer"):
-            results.remeasure(1, item.place, "nobody", 1, [])
+            results.remeasure(1, item.place, "nobody", 1)
+
+
+def test_agreement_comes_from_the_random_sample_alone_and_other_reviews_are_counted_apart(
+    project: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "project"
+    shutil.copytree(project, copy, ignore=shutil.ignore_patterns("*-index*"))
+    with closing(open_results(copy / "runs.db")) as results:
+        results.build(1)
+        ada = Reviewer(results, copy / "runs.db", 1, "ada")
+        drawn = draw_audit(ada, 1_000)
+        assert drawn.probability == 1.0
+        with pytest.raises(UsageError, match="in the sample already"):
+            draw_audit(ada, 1)
+        first, _ = next_item(results, 1, VerdictFilter(queue="gates"))
+        assert first is not None
+        item = item_of(results, 1, first)
+        write_review(ada, item, review_of(item, item.base.judged, "", "audit"), 0)
+        before = judge_agreement(results, 1)
+        assert sum(one.calibration.n for one in before.metrics) == 1
+        second, _ = next_item(results, 1, VerdictFilter(queue="gates"))
+        assert second is not None
+        assert second != first
+        item = item_of(results, 1, second)
+        write_review(ada, item, review_of(item, item.base.judged, "", "gates"), 0)
+        after = judge_agreement(results, 1)
+        assert after.metrics == before.metrics
+        assert after.others == {second.metric: {"confirm": 1}}
+        assert sum(bool(one.people) for one in audit_items(results, 1)) == 1

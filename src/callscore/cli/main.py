@@ -38,6 +38,7 @@ COMMANDS: Mapping[str, str] = {
     "query": "Query a run with SQL: cases, replies, verdicts, results, metrics.",
     "verify": "Recompute every score of a dossier, offline, and list differences.",
     "judge": "Test a judge, and compare it with people.",
+    "verdicts": "Write what people decided in the app as a file of verdicts.",
     "orchestration": "Score recorded agent runs: plans, tool calls, rejections.",
     "import": "Import transcripts, forms and data sets of other systems.",
     "sample": "Select calls to label: at random, by kind, or where models disagree.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,7 +26,7 @@ from callscore.cli.purge import PurgeAfterRun
 from callscore.cli.run_report import RunReport, publish_checks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from callscore.app import OutputPaths
     from callscore.cli.form_summary import FormSummary
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from callscore.evaluate.block_scoring import Workers
     from callscore.evaluate.scoring_pass import ScoringResult
     from callscore.results.run_index import RunIndex
-    from callscore.runner.prepare import PreparedRun
+    from callscore.runner.prepare import PreparedRun, RunOptions
     from callscore.runner.run import RunResult
     from callscore.store.address import StoreAddress
 
@@ -189,6 +189,7 @@ def run(
     config = _load_config(eval_file, store, redaction_choice(redact, names), no_intervals, decide)
     with (
         PurgeAfterRun(config.store, wanted=no_store_text and sending),
+        _reviewed(options, config, rescore) as options,
         RunReport(targets, config) as report,
         closing(_run_index(config, is_wanted=not (no_intervals or decide or other))) as index,
         closing(prepare(config, index.add_to(report.add_to(options)), sending=sending)) as prepared,
@@ -201,6 +202,20 @@ def run(
         index.finish(prepared, ran)
         end = _RunEnd(json_file, junit, all_rows=all_rows, is_complete=require_complete)
         end.finish(prepared, ran, report, tallies)
+
+
+@contextmanager
+def _reviewed(options: RunOptions, config: EvalConfig, rescore: int | None) -> Iterator[RunOptions]:
+    """The options with what people said in the app about the replies of a stored run."""
+    if rescore is None:
+        yield options
+        return
+    import msgspec
+
+    from callscore.runner.people import people_files
+
+    with people_files(config.store, rescore, config) as people:
+        yield msgspec.structs.replace(options, verdicts=(*options.verdicts, *people))
 
 
 def _run_index(config: EvalConfig, *, is_wanted: bool) -> RunIndex:

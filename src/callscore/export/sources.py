@@ -40,6 +40,7 @@ from callscore.report.source import (
     ScenarioArchive,
     SentPrompt,
 )
+from callscore.runner.people import people_files
 from callscore.runner.prepare import PreparedRun, RunOptions, prepare
 from callscore.runner.run import RunResult, rescore
 from callscore.runner.run_key import RunKey
@@ -230,15 +231,20 @@ class RescoredRun(NamedTuple):
 def rescore_run(
     run_id: int, store: StoreAddress, eval_file: Path | None, options: RunOptions
 ) -> RescoredRun:
-    """Score a stored run again from its stored replies, writing to the sinks in `options`."""
+    """Score a stored run again from its stored replies, writing to the sinks in `options`.
+
+    What people said about its replies counts as verdicts in a file do.
+    """
     record = _record(store, run_id)
     config = config_of_run(record, store, eval_file)
     key = RunKey.parse(record.header.config_hash)
     same = key.fingerprint == config.fingerprint
     caveats = [] if same else [EVAL_FILE_CHANGED.format(config.path)]
     options = msgspec.structs.replace(options, limit=key.limit, weights=key.weights)
-    with closing(prepare(config, options, sending=False)) as prepared:
-        result = rescore(prepared, run_id)
+    with people_files(store, run_id, config) as people:
+        options = msgspec.structs.replace(options, verdicts=(*options.verdicts, *people))
+        with closing(prepare(config, options, sending=False)) as prepared:
+            result = rescore(prepared, run_id)
     if result.summary.status == "interrupted":
         raise KeyboardInterrupt
     return RescoredRun(prepared, result, _card_of(result), caveats)

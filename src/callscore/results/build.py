@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -20,9 +17,6 @@ from callscore.runner.prepare import RunOptions
 from callscore.store.address import StoreAddress
 from callscore.store.results_index import ResultsIndex
 
-PEOPLE = "people.jsonl"
-"""The name under which reports list the verdicts of people in the index."""
-
 
 def build_index(
     index: ResultsIndex,
@@ -34,13 +28,8 @@ def build_index(
 ) -> None:
     """Score a stored run from its stored replies, and write what is found to the index."""
     scored: list[ScoringResult] = []
-    with (
-        IndexWriter(index, run_id) as writer,
-        StepCases() as steps,
-        _verdicts_file(b"".join(index.people(run_id).values())) as verdicts,
-    ):
+    with IndexWriter(index, run_id) as writer, StepCases() as steps:
         options = RunOptions(
-            verdicts=verdicts,
             on_case=writer.add,
             on_step=steps.add,
             on_scoring_result=scored.append,
@@ -51,18 +40,6 @@ def build_index(
         source = source_of_run(rescored.prepared, rescored.result, (), ())
         source = msgspec.structs.replace(source, absent=rescored.caveats)
         writer.finish(run_id, fingerprint, source)
-
-
-@contextmanager
-def _verdicts_file(lines: bytes) -> Iterator[Sequence[Path]]:
-    """What people say about replies as a file of verdicts; none if they say nothing."""
-    if not lines:
-        yield ()
-        return
-    with TemporaryDirectory(prefix="callscore-") as folder:
-        path = Path(folder) / PEOPLE
-        path.write_bytes(lines)
-        yield (path,)
 
 
 def build_command(store: Path, run_id: int) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from callscore.core.errors import UsageError
-from callscore.core.judging import Verdict
+from callscore.core.events import LoggedEvent
 from callscore.core.scorecard import CaseResult, Scorecard
 from callscore.report.details.form_agreement import (
     CallDecisionConfusion,
@@ -240,6 +240,8 @@ class VerdictFilter(msgspec.Struct, frozen=True, omit_defaults=True):
     model: str = ""
     by: str = ""
     """The beginning of the author, such as `human:`."""
+    unreviewed: bool = False
+    """Whether only items count on which no person decided."""
     after: int = 0
     """The row of the last item of the page before; `VerdictPage.after`."""
     limit: int = PAGE_ROWS
@@ -311,13 +313,24 @@ class Results(Protocol):
         """The verdicts of a queue."""
         ...
 
-    def remeasure(
-        self, run: int, place: int, model: str, rep: int, verdicts: Sequence[Verdict]
-    ) -> Remeasured:
-        """Measure one reply again with the verdicts of people on it, and add everything up.
+    def remeasure(self, run: int, place: int, model: str, rep: int) -> Remeasured:
+        """Measure one reply again with what people say about it now, and add everything up."""
+        ...
 
-        `verdicts` has all that people say about the reply now; none restores the judge's words.
-        """
+    def events(self) -> Sequence[LoggedEvent]:
+        """Every event of the store, in its order."""
+        ...
+
+    def verdicts_of_people(self, run: int) -> bytes:
+        """What people say about the replies of a run, as lines of a verdicts file."""
+        ...
+
+    def reply_key(self, run: int, case_id: str, model: str, rep: int) -> bytes:
+        """The key of a stored reply; raises QueryError if there is none."""
+        ...
+
+    def reference_of(self, run: int, case_id: str) -> str:
+        """The hash of the expected outcome of a case; empty for a step of a scenario."""
         ...
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ from callscore.export.step_cases import StepCases
 from callscore.report.source import CaseView
 from callscore.results.fingerprint import fingerprint
 from callscore.results.writer import IndexWriter, verdicts_on_steps
+from callscore.runner.people import PEOPLE, verdict_lines_of_people
 from callscore.runner.prepare import PreparedRun, RunOptions
 from callscore.runner.run import RunResult
 from callscore.store.address import open_store
@@ -83,13 +84,14 @@ class RunIndex:
                 self._open()
             if self._writer is None:
                 return
-            if self._index is not None and self._index.people(ran.run_id):
-                return  # scored without what people said in the app
             with open_store(self._config.store, only_reading=True) as store:
                 progress = store.progress()[ran.run_id]
+                people = verdict_lines_of_people(store, ran.run_id, self._config)
+            if people and all(path.name != PEOPLE for path in prepared.options.verdicts):
+                return  # scored without what people said about the same replies
             self._writer.add_steps(self._steps, verdicts_on_steps(self._scored))
             source = source_of_run(prepared, ran, (), ())
-            found = fingerprint(progress, self._config)
+            found = fingerprint(progress, self._config, people)
             self._writer.finish(ran.run_id, found, source)
         except StoreError:
             self._steps = None

@@ -13,11 +13,10 @@ import msgspec
 from callscore.config.config import EvalConfig
 from callscore.core.case import Case, Reply
 from callscore.core.errors import CallscoreError, UsageError
-from callscore.core.judging import Verdict
+from callscore.core.events import LoggedEvent
 from callscore.core.scorecard import CaseResult
 from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
 from callscore.evaluate.case_steps import reply_text
-from callscore.evaluate.given_verdicts import verdict_record
 from callscore.export.sources import TaskPromptBuilder
 from callscore.report.source import Answer, CaseView, ReportSource
 from callscore.results.build import build_command, build_index
@@ -51,6 +50,7 @@ from callscore.results.queries import (
 )
 from callscore.results.rows import decode_view
 from callscore.results.writer import Head, decode_card, decode_head
+from callscore.runner.people import references_of, verdict_lines_of_people
 from callscore.runner.stored_runs import config_of_run
 from callscore.store.address import StoreAddress, open_store
 from callscore.store.files import lines_of
@@ -64,7 +64,6 @@ from callscore.store.results_index import (
     open_index,
 )
 from callscore.store.run_records import RunRecord
-from callscore.store.verdict_records import to_file_record
 from callscore.suites.registry import template_of
 
 READ_TOGETHER = 64
@@ -92,6 +91,8 @@ class StoredResults:
         self._heads: dict[int, Head] = {}
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
         self._configs: dict[int, tuple[tuple[int, int], EvalConfig]] = {}
+        self._people: dict[int, tuple[tuple[bytes, tuple[int, int]], bytes]] = {}
+        """By run, the end of the log, and what people say."""
         self._closed = False
 
     def close(self) -> None:
@@ -197,7 +198,7 @@ class StoredResults:
     def _fingerprint(self, run: int) -> str:
         record, progress = self._record(run)
         config = self._config_of(record)
-        return fingerprint(progress, config, b"".join(self._index.people(run).values()))
+        return fingerprint(progress, config, self.verdicts_of_people(run))
 
     @property
     def keeps_index(self) -> bool:
@@ -436,37 +437,57 @@ class StoredResults:
         check_allowed("queue", filter.queue, QUEUES)
         if filter.model:
             check_allowed("model", filter.model, head.models)
-        wanted = VerdictsWanted(filter.queue, filter.metric, filter.model, filter.by)
+        wanted = VerdictsWanted(
+            filter.queue, filter.metric, filter.model, filter.by, filter.unreviewed
+        )
         most = filter.limit + 1
         found, total = self._index.verdicts(scoring.id, wanted, filter.after, most)
         page = found[: filter.limit]
         items = [VerdictItem(*row[:8], *row[8:12]) for _, row in page]
         return VerdictPage(items, total, page[-1][0] if len(found) > len(page) else 0)
 
-    def remeasure(
-        self, run: int, place: int, model: str, rep: int, verdicts: Sequence[Verdict]
-    ) -> Remeasured:
-        """Measure one reply again with the verdicts of people on it, and add everything up.
+    def remeasure(self, run: int, place: int, model: str, rep: int) -> Remeasured:
+        """Measure one reply again with what people say about it now, and add everything up.
 
-        The whole run is scored with them, as with a file of verdicts, so that nothing can differ.
+        The whole run is scored with it, as with a file of verdicts, so that nothing can differ.
         """
-        view = self.case(run, place).view
-        case_id, before = view.case.id, _result_of(view, model, rep)
-        lines = b"".join(
-            msgspec.json.encode(to_file_record(verdict_record(case_id, model, rep, one))) + b"\n"
-            for one in verdicts
-        )
+        before = _result_of(self.case(run, place).view, model, rep)
         with self._remeasuring:
-            kept = self._index.people(run).get((case_id, model, rep), b"")
-            self._index.set_people(run, case_id, model, rep, lines)
-            try:
-                self.build(run)
-            except BaseException:
-                self._index.set_people(run, case_id, model, rep, kept)
-                raise
+            self.build(run)
         result = _result_of(self.case(run, place).view, model, rep)
         card = decode_card(self._index.card(self._scoring(run).id)).card
         return Remeasured(before, result, card, self.version(run))
+
+    # What people say
+
+    def events(self) -> Sequence[LoggedEvent]:
+        """Every event of the store, in its order."""
+        with self._reading() as store, store.events() as events:
+            return events.since()
+
+    def verdicts_of_people(self, run: int) -> bytes:
+        """What people say about the replies of a run, as lines of a verdicts file."""
+        config = self._config(run)
+        with self._reading() as store:
+            with store.events() as events:
+                head = events.head().chain
+            known = self._people.get(run)
+            if known is None or known[0] != (head, _stamp(config.path)):
+                lines = verdict_lines_of_people(store, run, config)
+                known = self._people[run] = ((head, _stamp(config.path)), lines)
+        return known[1]
+
+    def reply_key(self, run: int, case_id: str, model: str, rep: int) -> bytes:
+        """The key of a stored reply; raises QueryError if there is none."""
+        with self._reading() as store:
+            found = store.reply_keys(run, case_id)
+        if (model, rep) not in found:
+            raise QueryError(f"{model} {rep}: has no stored reply to {case_id!r}")
+        return found[model, rep]
+
+    def reference_of(self, run: int, case_id: str) -> str:
+        """The hash of the expected outcome of a case; empty for a step of a scenario."""
+        return references_of(self._config(run), {case_id}).get(case_id, "")
 
 
 def _result_of(view: CaseView, model: str, rep: int) -> CaseResult:

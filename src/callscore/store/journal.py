@@ -70,6 +70,7 @@ _ANSWERED = (
     "SELECT 1 FROM items"
     " WHERE run_id = ? AND case_id = ? AND model = ? AND run = ? AND error IS NULL"
 )
+_KEYS_OF_CASE = "SELECT model, run, key FROM items WHERE run_id = ? AND case_id = ?"
 _TO_A_CASE = (
     "SELECT model, run, key, error, reply, checksum FROM items LEFT JOIN answers USING (key)"
     " WHERE run_id = ? AND case_id = ? ORDER BY model, run"
@@ -225,6 +226,12 @@ class Journal:
                 elif isinstance(reply, bytes) and checksum(key, reply) == expected:
                     found.setdefault(model, {})[run] = from_bytes(reply)
         return found
+
+    def reply_keys(self, run_id: int, case_id: str) -> Mapping[tuple[str, int], bytes]:
+        """The keys of the replies of a run to one case, by model and repeat."""
+        with map_sqlite_errors(self.path):
+            rows = self._connection.execute(_KEYS_OF_CASE, (run_id, case_id)).fetchall()
+        return {(model, run): bytes(key) for model, run, key in rows}
 
     def progress(self) -> Mapping[int, str]:
         """By run, newest first, a text that changes with its progress; cheap."""

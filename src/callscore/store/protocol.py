@@ -243,6 +243,10 @@ class Store(Protocol):
         """The replies of a run to one case, by model and repeat."""
         ...
 
+    def reply_keys(self, run_id: int, case_id: str) -> Mapping[tuple[str, int], bytes]:
+        """The keys of the replies of a run to one case, by model and repeat."""
+        ...
+
     def record_race(self, run_id: int, race: RaceCard | UnsetType | None) -> None:
         """Store the result of a race; None or UNSET if the run was not a race."""
         ...

@@ -14,6 +14,7 @@ from threading import RLock
 from typing import Any, NamedTuple
 
 from callscore.core.errors import StoreError
+from callscore.core.reviews import BY_PERSON
 from callscore.store.address import StoreAddress
 from callscore.store.connection import (
     connect,
@@ -26,7 +27,7 @@ from callscore.store.results_filter import LAST, CaseFilter, condition_of, order
 from callscore.store.run_records import decode_holder, encode_holder, has_ended, this_process
 
 SUFFIX = "-index"
-SCHEMA = 2
+SCHEMA = 3
 """Raised with every change of the tables: an index of another schema is replaced."""
 _TABLES = """
 CREATE TABLE scorings (
@@ -68,10 +69,6 @@ CREATE TABLE verdict_items (
 );
 CREATE INDEX verdict_items_of_scoring ON verdict_items (scoring, id);
 CREATE TABLE run_records (run INTEGER PRIMARY KEY, progress TEXT NOT NULL, record BLOB NOT NULL);
-CREATE TABLE people (
-    run INTEGER NOT NULL, case_id TEXT NOT NULL, model TEXT NOT NULL, rep INTEGER NOT NULL,
-    lines BLOB NOT NULL, PRIMARY KEY (run, case_id, model, rep)
-);
 """
 _OF_SCORING = ("cases", "cells", "views", "call_texts", "verdict_items")
 _CASE_COLUMNS = "case_id, call_id, task, lang, tags, turns, gold, marks"
@@ -166,6 +163,7 @@ class VerdictsWanted(NamedTuple):
     metric: str = ""
     model: str = ""
     by: str = ""
+    unreviewed: bool = False
 
 
 def index_path(store: StoreAddress) -> Path:
@@ -305,26 +303,7 @@ class ResultsIndex:
                 "INSERT OR REPLACE INTO run_records VALUES (?, ?, ?)", (run, progress, record)
             )
 
-    def set_people(self, run: int, case_id: str, model: str, rep: int, lines: bytes) -> None:
-        """Keep what people say about a reply, as lines of a verdicts file; empty: nothing."""
-        key = (run, case_id, model, rep)
-        with self._writing() as connection:
-            connection.execute(
-                "DELETE FROM people WHERE run = ? AND case_id = ? AND model = ? AND rep = ?", key
-            )
-            if lines:
-                connection.execute("INSERT INTO people VALUES (?, ?, ?, ?, ?)", (*key, lines))
-
     # Reading
-
-    def people(self, run: int) -> dict[tuple[str, str, int], bytes]:
-        """By case, model and repeat, what people say about replies of a run."""
-        rows = self._rows(
-            "SELECT case_id, model, rep, lines FROM people WHERE run = ?"
-            " ORDER BY case_id, model, rep",
-            (run,),
-        )
-        return {(case_id, model, rep): bytes(lines) for case_id, model, rep, lines in rows}
 
     def kept_records(self) -> dict[tuple[int, str], bytes]:
         """What lists show of runs, by run and its progress."""
@@ -461,6 +440,8 @@ class ResultsIndex:
                 where, values = f"{where} AND {column} = ?", [*values, value]
         if wanted.by:
             where, values = f"{where} AND instr(author, ?) = 1", [*values, wanted.by]
+        if wanted.unreviewed:
+            where, values = f"{where} AND instr(author, ?) != 1", [*values, BY_PERSON]
         total = int(self._rows(f"SELECT count(*) FROM verdict_items WHERE {where}", values)[0][0])
         rows = self._rows(
             f"SELECT * FROM verdict_items WHERE {where} AND id > ? ORDER BY id LIMIT ?",

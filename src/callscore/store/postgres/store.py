@@ -85,6 +85,7 @@ DELETE FROM callscore.runs WHERE id = %(run)s AND preflight_usd = 0 AND uncertai
     AND NOT EXISTS (SELECT 1 FROM callscore.payments WHERE run_id = %(run)s)
     AND NOT EXISTS (SELECT 1 FROM callscore.lost WHERE run_id = %(run)s)
 """
+_KEYS_OF_CASE = "SELECT model, run, key FROM callscore.items WHERE run_id = %s AND case_id = %s"
 _TO_A_CASE = """
 SELECT model, run, key, error, reply, checksum
 FROM callscore.items LEFT JOIN callscore.answers USING (key)
@@ -309,6 +310,11 @@ class PostgresStore:
             elif reply is not None and checksum(key, reply) == expected:
                 found.setdefault(model, {})[run] = from_bytes(reply)
         return found
+
+    def reply_keys(self, run_id: int, case_id: str) -> Mapping[tuple[str, int], bytes]:
+        """The keys of the replies of a run to one case, by model and repeat."""
+        rows = self._rows(_KEYS_OF_CASE, run_id, case_id)
+        return {(model, run): bytes(key) for model, run, key in rows}
 
     def charge_preflight(self, run_id: int, usd: float) -> None:
         """Record what a run has paid for its preflight."""
