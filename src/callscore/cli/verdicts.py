@@ -48,4 +48,4 @@ def verdicts(run_id: int, store: StoreAddress | None, eval_file: Path | None, ou
     if out.resolve() in [file.resolve() for file in config.files if isinstance(file, Path)]:
         raise UsageError(f"{out}: is an input of the run; expected another file")
     out.write_bytes(lines)
-    say(f"{out}: {show_count(lines.count(b'\n'), 'verdict')} of people")
+    say(f"{out}: {show_count(len(lines.splitlines()), 'verdict')} of people")

@@ -1,0 +1,431 @@
+"""Review: one verdict at a time, decided with one key; a random sample is decided blind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from callscore.core.errors import UsageError
+from callscore.core.events import EventConflict
+from callscore.core.reviews import GivenReview, Review
+from callscore.report.details.decoded_case import DecodedCase, decode_case
+from callscore.report.details.form_marks import MarkReader
+from callscore.report.html.case import Focus, comparison_table, transcript_section
+from callscore.report.html.parts import chip, model_name, row, table
+from callscore.report.markup import Child, Html, join, tag
+from callscore.report.numbers import show, show_count
+from callscore.report.safe_text import plain
+from callscore.results.port import QueryError, RunLine, VerdictFilter
+from callscore.results.reviews import (
+    AUDIT,
+    ItemKey,
+    ReviewedItem,
+    Reviewer,
+    audit_items,
+    audit_key,
+    draw_audit,
+    item_of,
+    next_item,
+    review_of,
+    withdrawal_of,
+    write_review,
+)
+from callscore.web.page import notice
+from callscore.web.screen import (
+    Answer,
+    Conflict,
+    Download,
+    Forbidden,
+    NotFound,
+    Page,
+    Redirect,
+    Route,
+    Visit,
+    element,
+    link,
+)
+from callscore.web.screens.matrix import MatrixParameters, case_url
+
+QUEUES = {
+    "disputed": "Judges or people disagree.",
+    "gates": "Verdicts that decide a gate.",
+    "injection": "Replies that may give orders to the judge.",
+    AUDIT: "A random sample, decided blind. Agreement with the judge comes from it alone.",
+}
+MAX_DRAW = 10_000
+KEYS = 9
+
+
+class ReviewQuery(msgspec.Struct, frozen=True):
+    """Which verdicts, after which row; `saved` is the event that was just written."""
+
+    metric: str = ""
+    model: str = ""
+    after: int = 0
+    saved: int = 0
+
+
+def show_queue(visit: Visit, queue: str) -> Answer:
+    """Return the next item of a queue."""
+    run = visit.run_line()
+    query = visit.query_as(ReviewQuery)
+    if visit.results.scored(run.id).source is None:
+        return Page("Review", tag("p", "The run has no scores yet."), run, "review")
+    key, after = _next(visit, queue, query)
+    item = None if key is None else item_of(visit.results, run.id, key)
+    main = tag(
+        "section",
+        tag("h1", "Review"),
+        _tabs(visit, run, queue),
+        tag("p", QUEUES[queue], class_="note"),
+        _saved(visit, run, query.saved),
+        _draw_form(visit, queue),
+        tag("p", "Nothing is left in this queue.", class_="note")
+        if item is None
+        else _item(visit, item, queue, after),
+    )
+    return Page("Review", main, run=run, tab="review")
+
+
+def _next(visit: Visit, queue: str, query: ReviewQuery) -> tuple[ItemKey | None, int]:
+    if queue != AUDIT:
+        wanted = VerdictFilter(
+            queue=queue,  # type: ignore[arg-type]  # one of QUEUES
+            metric=query.metric,
+            model=query.model,
+            after=query.after,
+        )
+        return next_item(visit.results, visit.run, wanted)
+    left = [
+        (number, one)
+        for number, one in enumerate(audit_items(visit.results, visit.run), start=1)
+        if visit.session.author not in one.people and number > query.after
+    ]
+    for number, one in left:
+        key = audit_key(visit.results, visit.run, one.drawn)
+        if key is not None and query.metric in ("", key.metric):
+            return key, number if number != left[-1][0] else 0
+    return None, 0
+
+
+def _tabs(visit: Visit, run: RunLine, here: str) -> Html:
+    links = []
+    for queue in QUEUES:
+        if queue == AUDIT:
+            counted = audit_items(visit.results, run.id)
+            number = sum(visit.session.author not in one.people for one in counted)
+        else:
+            wanted = VerdictFilter(queue=queue, unreviewed=True, limit=1)  # type: ignore[arg-type]
+            number = visit.results.verdict_items(run.id, wanted).total
+        current = "true" if queue == here else None
+        address = f"/runs/{run.id}/review/{queue}"
+        links.append(link(f"{queue} {number}", address, class_="filter", aria_current=current))
+    return join(
+        tag("nav", links, class_="kinds", aria_label="Queues"),
+        tag("p", link("Verdicts of people as a file", f"/runs/{run.id}/export/verdicts")),
+    )
+
+
+def _draw_form(visit: Visit, queue: str) -> Html | None:
+    if queue != AUDIT or visit.site.read_only:
+        return None
+    return element(
+        "form",
+        tag("label", "Items ", tag("input", type="number", name="number", value=100, min=1,
+                                   max=MAX_DRAW)),
+        " ",
+        tag("button", "Draw at random"),
+        action=f"{visit.path}/draw",
+        method="post",
+    )  # fmt: skip
+
+
+def _saved(visit: Visit, run: RunLine, seq: int) -> Html | None:
+    """What was just saved, what the judge had said, and what follows from it."""
+    if not seq:
+        return None
+    given = _find(visit, seq)
+    if given is None:
+        raise QueryError(f"saved={seq}: expected the number of a review")
+    review = given.review
+    place = visit.results.place_of(run.id, review.case_id)
+    if review.action == "withdraw":
+        told: list[Child] = ["Taken back."]
+    else:
+        judged = f" The judge had said: {_words(review.judged)}." if review.judged else ""
+        told = [f"Saved: {_words(review.word)}.{judged} "]
+    if place is not None:
+        told += [link("The case now", f"/runs/{run.id}/cases/{place}"), ". ", _finals(visit, run)]
+    undo = None
+    if given.event.author == visit.session.author and review.action != "withdraw":
+        undo = element(
+            "form",
+            tag("input", type="hidden", name="saved", value=seq),
+            tag("button", tag("kbd", "u"), " Undo", data_key="u"),
+            action=f"{visit.path}/undo",
+            method="post",
+        )
+    return tag("div", notice(told), undo, data_saved=_draft(visit, review))
+
+
+def _finals(visit: Visit, run: RunLine) -> str:
+    source = visit.results.scored(run.id).source
+    models = [] if source is None else source.card.models
+    finals = [f"{model.model} {show(model.final.score)}" for model in models]
+    return plain(f"Final now: {', '.join(finals)}.", 400)
+
+
+def _find(visit: Visit, seq: int) -> GivenReview | None:
+    for event in visit.results.events():
+        if event.seq == seq and event.kind == "verdict" and event.body is not None:
+            return GivenReview(event, event.read(Review))
+    return None
+
+
+def _draft(visit: Visit, review: Review) -> str:
+    return f"{visit.run}:{review.subject.hex()}:{visit.session.author}"
+
+
+def _item(visit: Visit, item: ReviewedItem, queue: str, after: int) -> Html:
+    """The item with its transcript, the answer of the model, and the words."""
+    key = item.key
+    case = _case_of(item)
+    focus = Focus(item.base.source, key.item)
+    blind = queue == AUDIT
+    name = plain(item.view.case.id, 80)
+    address = case_url(visit.run, key.place, MatrixParameters(), item=key.item)
+    steps = [link("next ›", visit.url(after=after, saved=0), data_key="j")] if after else []
+    return tag(
+        "div",
+        tag(
+            "div",
+            tag("h2", plain(key.metric, 80), " · ", plain(key.item, 80)),
+            chip(model_name(key.model)) if not blind else None,
+            tag("nav", steps, link(name, address) if not blind else name, aria_label="Items"),
+            class_="case-head",
+        ),
+        tag(
+            "div",
+            transcript_section(case, key.place, focus),
+            tag(
+                "div",
+                _question(visit, item, queue),
+                None if blind else _history(item),
+                tag("h2", "Expected and given"),
+                comparison_table(case, MarkReader({}).marks(case), focus),
+                class_="answers",
+            ),
+            class_="body",
+        ),
+    )
+
+
+def _case_of(item: ReviewedItem) -> DecodedCase:
+    """The case with the answer in question alone; of its verdicts, the one in question."""
+    answers = [
+        msgspec.structs.replace(
+            answer, verdicts=[one for one in answer.verdicts if one.item == item.key.item]
+        )
+        for answer in item.view.answers
+        if (answer.model, answer.run) == (item.key.model, item.key.rep)
+    ]
+    return decode_case(msgspec.structs.replace(item.view, answers=answers))
+
+
+def _question(visit: Visit, item: ReviewedItem, queue: str) -> Html:
+    base = item.base
+    blind = queue == AUDIT
+    prior = item.prior(visit.session.author if blind else None)
+    asks = item.rubric.question if item.rubric is not None else base.metric
+    chosen = visit.form.get("word", "")
+    buttons = []
+    for digit, word in enumerate(item.words, start=1):
+        means = item.rubric.words.get(word, "") if item.rubric is not None else ""
+        shortcut = tag("kbd", digit) if digit <= KEYS else None
+        buttons.append(
+            tag("button", shortcut, " ", _words(word), name="word", value=word, title=means,
+                data_key=str(digit) if digit <= KEYS else None,
+                aria_pressed="true" if word == chosen else None)
+        )  # fmt: skip
+    reason = "Reason" if blind else "Reason, if your word is another one"
+    hidden = {
+        "place": item.key.place,
+        "model": item.key.model,
+        "rep": item.key.rep,
+        "metric": item.key.metric,
+        "item": item.key.item,
+        "prior": prior,
+    }
+    fields = [tag("input", type="hidden", name=name, value=of) for name, of in hidden.items()]
+    return element(
+        "form",
+        tag("h2", asks, dir="auto"),
+        tag("blockquote", plain(base.text, 2_000), dir="auto") if base.text else None,
+        tag("p", "Quote: ", tag("q", plain(base.quote, 600), dir="auto"))
+        if base.quote and not blind
+        else None,
+        fields,
+        tag("div", buttons, class_="options") if not visit.site.read_only else None,
+        tag("label", reason, " ",
+            tag("textarea", visit.form.get("note", ""), name="note", rows=2, dir="auto",
+                data_key="o")),
+        action=f"/runs/{visit.run}/review/{queue}",
+        method="post",
+        class_="question",
+        data_draft=_draft(visit, base),
+    )  # fmt: skip
+
+
+def _history(item: ReviewedItem) -> Html | None:
+    """Every review of the item, the newest last."""
+    if not item.history:
+        return None
+    rows = [
+        row(plain(one.event.author, 60), [one.event.at, one.review.action, _words(one.review.word),
+                                          plain(one.review.note, 600)])
+        for one in item.history
+    ]  # fmt: skip
+    return table(("Person", "When", "What", "Word", "Reason"), rows, "History of this item")
+
+
+def _words(word: str) -> str:
+    return plain(word, 80).replace("_", " ")
+
+
+def save_review(visit: Visit, queue: str) -> Answer:
+    """Keep a word on an item, score with it, and go to the next item."""
+    if visit.site.read_only:
+        raise Forbidden("The store is read-only.")
+    item = _posted(visit)
+    word, note = visit.form.get("word", ""), visit.form.get("note", "").strip()
+    who = Reviewer(visit.results, visit.site.store, visit.run, visit.session.author)
+    if queue == AUDIT and not _is_drawn(visit, item):
+        raise QueryError("the item was not drawn; expected one of the audit queue")
+    try:
+        review = review_of(item, word, note, queue)
+    except UsageError as error:
+        if word not in item.words:
+            raise
+        return _ask_reason(visit, item, queue, str(error))
+    prior = _number(visit, "prior", 0)
+    try:
+        saved = write_review(who, item, review, prior)
+    except EventConflict as conflict:
+        raise Conflict(_both_texts(conflict, review)) from None
+    return Redirect(f"/runs/{visit.run}/review/{queue}?saved={saved.event.seq}")
+
+
+def _is_drawn(visit: Visit, item: ReviewedItem) -> bool:
+    wanted = (item.base.reply, item.base.metric, item.base.item)
+    return any(
+        (one.drawn.reply, one.drawn.metric, one.drawn.item) == wanted
+        for one in audit_items(visit.results, visit.run)
+    )
+
+
+def _both_texts(conflict: EventConflict, mine: Review) -> str:
+    theirs = conflict.newest.read(Review)
+    return (
+        f"{conflict.newest.author} has decided this item meanwhile: {_words(theirs.word)}"
+        f"{': ' + theirs.note if theirs.note else ''}. Yours was not saved: {_words(mine.word)}"
+        f"{': ' + mine.note if mine.note else ''}. Open the queue again to decide about both."
+    )
+
+
+def _ask_reason(visit: Visit, item: ReviewedItem, queue: str, why: str) -> Page:
+    """The same item again, with the chosen word and a request for the reason."""
+    judged = _words(item.base.judged) or "nothing"
+    main = tag(
+        "section",
+        tag("h1", "Review"),
+        notice(f"The judge said: {judged}. {why[:1].upper()}{why[1:]}; nothing was saved yet."),
+        _item(visit, item, queue, 0),
+    )
+    return Page("Review", main, run=visit.run_line(), tab="review", status=422)
+
+
+def _posted(visit: Visit) -> ReviewedItem:
+    form = visit.form
+    place, rep = _number(visit, "place"), _number(visit, "rep")
+    key = ItemKey(place, form.get("model", ""), rep, form.get("metric", ""), form.get("item", ""))
+    return item_of(visit.results, visit.run_line().id, key)
+
+
+def _number(visit: Visit, name: str, least: int = 1) -> int:
+    raw = visit.form.get(name, "")
+    if not (raw.isascii() and raw.isdecimal()) or len(raw) > KEYS or int(raw) < least:
+        raise QueryError(f"{name}={plain(raw, 20)!r}: expected a whole number from {least}")
+    return int(raw)
+
+
+def undo(visit: Visit, queue: str) -> Answer:
+    """Take back a review of the same person; that is an event, too."""
+    given = _find(visit, _number(visit, "saved"))
+    if given is None or given.event.author != visit.session.author:
+        raise NotFound("there is no such review of yours")
+    review = given.review
+    place = visit.results.place_of(visit.run_line().id, review.case_id)
+    for key in () if place is None else _keys(visit, place, review):
+        item = item_of(visit.results, visit.run, key)
+        who = Reviewer(visit.results, visit.site.store, visit.run, visit.session.author)
+        try:
+            saved = write_review(who, item, withdrawal_of(item, queue), given.event.seq)
+        except EventConflict as conflict:
+            raise Conflict(_both_texts(conflict, review)) from None
+        return Redirect(f"/runs/{visit.run}/review/{queue}?saved={saved.event.seq}")
+    raise NotFound("the run has this answer no longer")
+
+
+def _keys(visit: Visit, place: int, review: Review) -> Sequence[ItemKey]:
+    return [
+        ItemKey(place, answer.model, answer.run, review.metric, review.item)
+        for answer in visit.results.case(visit.run, place).view.answers
+        if visit.results.reply_key(visit.run, review.case_id, answer.model, answer.run).hex()
+        == review.reply
+    ]
+
+
+def draw(visit: Visit) -> Answer:
+    """Draw a random sample of verdicts."""
+    if visit.site.read_only:
+        raise Forbidden("The store is read-only.")
+    number = _number(visit, "number")
+    if number > MAX_DRAW:
+        raise QueryError(f"number={number}: expected at most {show_count(MAX_DRAW, 'item')}")
+    draw_audit(
+        Reviewer(visit.results, visit.site.store, visit.run_line().id, visit.session.author), number
+    )
+    return Redirect(f"/runs/{visit.run}/review/{AUDIT}")
+
+
+def download_verdicts(visit: Visit) -> Answer:
+    """Return what people decided as a file of verdicts."""
+    lines = visit.results.verdicts_of_people(visit.run_line().id)
+    return Download("people.jsonl", "application/jsonl", [lines])
+
+
+def _routes_of(queue: str) -> Sequence[Route]:
+    path = f"/runs/{{run}}/review/{queue}"
+
+    def show(visit: Visit) -> Answer:
+        return show_queue(visit, queue)
+
+    def save(visit: Visit) -> Answer:
+        return save_review(visit, queue)
+
+    def take_back(visit: Visit) -> Answer:
+        return undo(visit, queue)
+
+    return (
+        Route("GET", path, show, "review", query=ReviewQuery),
+        Route("POST", path, save, "review"),
+        Route("POST", f"{path}/undo", take_back, "review"),
+    )
+
+
+ROUTES = (
+    *(route for queue in QUEUES for route in _routes_of(queue)),
+    Route("POST", f"/runs/{{run}}/review/{AUDIT}/draw", draw, "review"),
+    Route("GET", "/runs/{run}/export/verdicts", download_verdicts, "review"),
+)
