@@ -208,14 +208,14 @@ def run_source(
             on_scoring_result=scored.append,
             workers=workers,
         )
-        rescored = rescore_run(run_id, store, eval_file, options)
-        source = source_of_run(rescored.prepared, rescored.result, cases, steps)
-        judged = {part: found for each in scored for part, found in each.judged_steps.items()}
-        yield msgspec.structs.replace(
-            source,
-            absent=rescored.caveats,
-            scenarios=archive_scenarios(rescored.prepared, judged),
-        )
+        with open_rescored(run_id, store, eval_file, options) as rescored:
+            source = source_of_run(rescored.prepared, rescored.result, cases, steps)
+            judged = {part: found for each in scored for part, found in each.judged_steps.items()}
+            yield msgspec.structs.replace(
+                source,
+                absent=rescored.caveats,
+                scenarios=archive_scenarios(rescored.prepared, judged),
+            )
 
 
 class RescoredRun(NamedTuple):
@@ -231,7 +231,16 @@ class RescoredRun(NamedTuple):
 def rescore_run(
     run_id: int, store: StoreAddress, eval_file: Path | None, options: RunOptions
 ) -> RescoredRun:
-    """Score a stored run again from its stored replies, writing to the sinks in `options`.
+    """Score a stored run again from its stored replies, writing to the sinks in `options`."""
+    with open_rescored(run_id, store, eval_file, options) as rescored:
+        return rescored
+
+
+@contextmanager
+def open_rescored(
+    run_id: int, store: StoreAddress, eval_file: Path | None, options: RunOptions
+) -> Iterator[RescoredRun]:
+    """The same, until the block ends with the files that it was scored from.
 
     What people said about its replies counts as verdicts in a file do.
     """
@@ -245,9 +254,9 @@ def rescore_run(
         options = msgspec.structs.replace(options, verdicts=(*options.verdicts, *people))
         with closing(prepare(config, options, sending=False)) as prepared:
             result = rescore(prepared, run_id)
-    if result.summary.status == "interrupted":
-        raise KeyboardInterrupt
-    return RescoredRun(prepared, result, _card_of(result), caveats)
+        if result.summary.status == "interrupted":
+            raise KeyboardInterrupt
+        yield RescoredRun(prepared, result, _card_of(result), caveats)
 
 
 def _card_of(result: RunResult) -> Scorecard:

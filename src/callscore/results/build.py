@@ -10,7 +10,7 @@ import msgspec
 from callscore.core.errors import CallscoreError
 from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
 from callscore.evaluate.scoring_pass import ScoringResult
-from callscore.export.sources import rescore_run, source_of_run
+from callscore.export.sources import open_rescored, source_of_run
 from callscore.export.step_cases import StepCases
 from callscore.results.writer import IndexWriter, verdicts_on_steps
 from callscore.runner.prepare import RunOptions
@@ -35,11 +35,11 @@ def build_index(
             on_scoring_result=scored.append,
             workers=workers,
         )
-        rescored = rescore_run(run_id, store, eval_file, options)
-        writer.add_steps(steps, verdicts_on_steps(scored))
-        source = source_of_run(rescored.prepared, rescored.result, (), ())
-        source = msgspec.structs.replace(source, absent=rescored.caveats)
-        writer.finish(run_id, fingerprint, source)
+        with open_rescored(run_id, store, eval_file, options) as rescored:
+            writer.add_steps(steps, verdicts_on_steps(scored))
+            source = source_of_run(rescored.prepared, rescored.result, (), ())
+            source = msgspec.structs.replace(source, absent=rescored.caveats)
+            writer.finish(run_id, fingerprint, source)
 
 
 def build_command(store: Path, run_id: int) -> list[str]:

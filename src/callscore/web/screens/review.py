@@ -172,7 +172,11 @@ def _saved(visit: Visit, run: RunLine, seq: int) -> Html | None:
 def _finals(visit: Visit, run: RunLine) -> str:
     source = visit.results.scored(run.id).source
     models = [] if source is None else source.card.models
-    finals = [f"{model.model} {show(model.final.score)}" for model in models]
+    finals = [
+        f"{model.model} {show(model.final.score)}"
+        for model in models
+        if model.final.score is not None
+    ]
     return plain(f"Final now: {', '.join(finals)}.", 400)
 
 
@@ -249,7 +253,7 @@ def _question(visit: Visit, item: ReviewedItem, queue: str) -> Html:
                 aria_pressed="true" if word == chosen else None)
         )  # fmt: skip
     reason = "Reason" if blind else "Reason, if your word is another one"
-    hidden = {
+    hidden: dict[str, str | int] = {
         "place": item.key.place,
         "model": item.key.model,
         "rep": item.key.rep,
