@@ -1,0 +1,133 @@
+"""Review: a verdict is overruled with a reason, the scores follow; the random sample is blind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from html import unescape
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+import callscore.demo
+import commands
+from callscore.results import open_results
+from callscore.results.reviews import ItemKey, item_of
+from web_server import Served, serve
+
+SAMPLE_EVAL = Path(callscore.demo.__file__).with_name("eval.yaml")
+GATES, AUDIT = "/runs/1/review/gates", "/runs/1/review/audit"
+_HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
+_BUTTON = re.compile(r'name="word" value="(\w+)"')
+
+
+class People(NamedTuple):
+    ada: Served
+    bo: Served
+    store: Path
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
+    """Two people, each with a server of their own, on one store."""
+    store = tmp_path_factory.mktemp("reviewed") / "runs.db"
+    done = commands.run("run", SAMPLE_EVAL, "--store", store)
+    assert done.returncode == 0, done.stderr
+    with serve(store, "--author", "ada") as ada, serve(store, "--author", "bo") as bo:
+        ada.enter()
+        bo.enter()
+        yield People(ada, bo, store)
+
+
+def form_of(page: str) -> dict[str, str]:
+    """The hidden fields of the question on a page."""
+    question = page[page.index('class="question"') :]
+    fields = {name: unescape(value) for name, value in _HIDDEN.findall(question)}
+    return fields | {"words": " ".join(_BUTTON.findall(question))}
+
+
+def judged_word(store: Path, form: dict[str, str]) -> str:
+    """What the judge said about the item on a page."""
+    key = ItemKey(int(form["place"]), form["model"], int(form["rep"]), form["metric"], form["item"])
+    with closing(open_results(store)) as results:
+        return item_of(results, 1, key).base.judged
+
+
+def card(store: Path, tmp_path: Path, name: str) -> bytes:
+    """The scorecard of a full scoring."""
+    file = tmp_path / name
+    done = commands.run("run", SAMPLE_EVAL, "--store", store, "--rescore", 1, "--json", file)
+    assert done.returncode == 0, done.stderr
+    return file.read_bytes()
+
+
+def test_an_overruled_verdict_needs_a_reason_and_undo_restores_the_scores(
+    people: People, tmp_path: Path
+) -> None:
+    ada, bo, store = people
+    before = card(store, tmp_path, "before.json")
+    page = ada.ask(GATES).text
+    form = form_of(page)
+    assert "The judge said" not in page
+    other = next(word for word in form["words"].split() if word != judged_word(store, form))
+    refused = ada.ask(GATES, "POST", form={**form, "word": other})
+    assert refused.status == 422
+    assert "Another word than that of the judge needs a reason" in refused.text
+    saved = ada.ask(GATES, "POST", form={**form, "word": other, "note": "I listened"})
+    assert saved.status == 303
+    seen = saved.headers["Location"]
+    assert "The judge had said" in ada.ask(seen).text
+    assert card(store, tmp_path, "overruled.json") != before
+    late = bo.ask(GATES, "POST", form={**form, "word": other, "note": "mine"})
+    assert late.status == 409
+    assert "ada has decided this item meanwhile" in late.text
+    assert "mine" in late.text
+    exported = ada.ask("/runs/1/export/verdicts").text
+    assert '"by":"human:ada"' in exported
+    undone = ada.ask(f"{GATES}/undo", "POST", form={"saved": seen.partition("saved=")[2]})
+    assert undone.status == 303
+    assert ada.ask("/runs/1/export/verdicts").text == ""
+    assert card(store, tmp_path, "after.json") == before
+    log = ada.ask("/events").text
+    assert "the chain holds" in log
+    assert "withdraw" in log
+
+
+def test_nobody_receives_the_answer_of_another_in_the_random_sample(people: People) -> None:
+    ada, bo, _ = people
+    assert "No sample was drawn yet" in ada.ask("/runs/1/judge").text
+    assert ada.ask(f"{AUDIT}/draw", "POST", form={"number": "2"}).status == 303
+    form = form_of(ada.ask(AUDIT).text)
+    word = form["words"].split()[0]
+    sent = {**form, "word": word, "note": "the secret of ada"}
+    assert ada.ask(AUDIT, "POST", form=sent).status == 303
+    pages = "".join(bo.ask(path).text for path in (AUDIT, GATES))
+    assert "the secret of ada" not in pages
+    theirs = form_of(bo.ask(AUDIT).text)
+    assert [theirs[name] for name in ("place", "item")] == [
+        form[name] for name in ("place", "item")
+    ]
+    assert theirs["prior"] == "0"
+    assert "κ" in bo.ask("/runs/1/judge").text
+    assert "Agreement is shown when you have decided" in ada.ask("/runs/1/judge").text
+    outside = {**form_of(bo.ask(GATES).text), "word": word}
+    assert bo.ask(AUDIT, "POST", form={**outside, "item": "none"}).status == 400
+    for wrong in ("", "0", "x", "99999999999"):
+        assert ada.ask(f"{AUDIT}/draw", "POST", form={"number": wrong}).status == 400
+    assert ada.ask(f"{GATES}?after=x").status == 400
+
+
+def test_one_key_decides_an_item_and_another_takes_it_back(
+    people: People, browser: Browser
+) -> None:
+    page = browser.new_page()
+    name, _, value = people.ada.cookie.partition("=")
+    page.context.add_cookies([{"name": name, "value": value, "url": people.ada.origin}])
+    page.goto(f"{people.ada.origin}{AUDIT}")
+    page.keyboard.press("1")
+    expect(page.locator(".notice")).to_contain_text("Saved")
+    page.keyboard.press("u")
+    expect(page.locator(".notice")).to_contain_text("Taken back")
