@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
+from threading import RLock
 from typing import Self
 
 from msgspec import UnsetType
@@ -76,6 +78,10 @@ _TO_A_CASE = (
     " WHERE run_id = ? AND case_id = ? ORDER BY model, run"
 )
 
+_OPENING = RLock()
+_OPEN: Counter[Path] = Counter()
+"""How many journals of this process have a file open."""
+
 
 class Journal:
     """One file of replies and runs. Reads are immediate; replies are written by `ReplyCache`."""
@@ -94,14 +100,15 @@ class Journal:
         self.path = path
         self._factory = factory
         self._only_reading = only_reading
+        self._is_closed = False
         self._copy = open_read_only(path) if only_reading and not is_writable(path) else None
-        if self._copy is None:
-            create_private(path)
-        if not is_empty(self._file):
-            from callscore.store.recovery.salvage import check_intact
-
-            check_intact(self._file)
-        self._connection = self.connect()
+        with _OPENING:
+            # Closing any other handle of a file would end the locks that SQLite holds on it for
+            # this process: another process could then remove the log of a journal in use.
+            if not _OPEN[self._file.absolute()]:
+                self._check_file()
+            self._connection = self.connect()
+            _OPEN[self._file.absolute()] += 1
         try:
             with map_sqlite_errors(path):
                 migrate(self._connection, self._file)
@@ -110,6 +117,15 @@ class Journal:
         except StoreError:
             self.close()
             raise
+
+    def _check_file(self) -> None:
+        """Create the file if there is none; raises StoreError if it is damaged."""
+        if self._copy is None:
+            create_private(self.path)
+        if not is_empty(self._file):
+            from callscore.store.recovery.salvage import check_intact
+
+            check_intact(self._file)
 
     def _charge_killed_processes(self) -> None:
         """Record the possible cost of requests whose process was killed."""
@@ -138,7 +154,11 @@ class Journal:
 
     def close(self) -> None:
         """Close the file."""
-        self._connection.close()
+        with _OPENING:
+            self._connection.close()
+            if not self._is_closed:
+                _OPEN[self._file.absolute()] -= 1
+                self._is_closed = True
         if self._copy is not None:
             self._copy.remove()
 
