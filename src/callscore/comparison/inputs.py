@@ -217,8 +217,8 @@ def rescored_input(
 
 
 def _as_compared(result: CaseResult) -> CaseResult:
-    """A result of a file: of a step, its scores only."""
-    return _without_usage(result) if result.task == STEP_TASK else result
+    """A result as it is compared: of a step, its scores only."""
+    return _without_usage(result) if result.task in (STEP_TASK, SCENARIO) else result
 
 
 def _without_usage(result: CaseResult) -> CaseResult:

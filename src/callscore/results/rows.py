@@ -27,6 +27,7 @@ MAX_GOLD = 80
 FAST = 1
 """A level of compression that takes little of the time of scoring."""
 SCORE = "score"
+NOTHING = "[]"
 
 _encode = msgspec.json.Encoder().encode
 _decode_view = msgspec.json.Decoder(CaseView).decode
@@ -57,6 +58,7 @@ def case_row(
 ) -> CaseRow:
     """A case as a row; `given` has verdicts by model and repeat that its answers do not have."""
     case = view.case
+    said = turns(case.transcript)
     cells = fold(view.answers)
     scores = [cell.score for cell in cells if cell.score is not None]
     spread = max(scores) - min(scores) if scores else 0.0
@@ -67,12 +69,12 @@ def case_row(
         case.task,
         case.lang or "",
         _json(decode_case(msgspec.structs.replace(view, answers=())).tags),
-        len(turns(case.transcript)),
+        len(said),
         gold_words(case),
         marks_of(cells, spread),
         math.fsum(scores) / len(scores) if scores else None,
         spread,
-        said(case),
+        "\n".join([turn.text for turn in said]),
         cells,
         encode_view(view, with_replies=is_step),
         [row for answer in view.answers for row in _verdict_rows(answer, case, place, spec, given)],
@@ -81,10 +83,29 @@ def case_row(
 
 def fold(answers: Sequence[Answer]) -> list[CellRow]:
     """One cell per model, its repeats folded."""
+    if len({answer.result.model for answer in answers}) == len(answers):
+        return [_single_cell(answer) for answer in answers]
     by_model: dict[str, list[Answer]] = {}
     for answer in answers:
         by_model.setdefault(answer.model, []).append(answer)
     return [_cell(model, found) for model, found in by_model.items()]
+
+
+def _single_cell(answer: Answer) -> CellRow:
+    """The cell of a model that was asked once, as `_cell` gives it, without means of one value."""
+    result = answer.result
+    score = score_or_zero(result.status, result.score)
+    return CellRow(
+        result.model,
+        result.status,
+        score,
+        1,
+        1,
+        answer.cost_usd,
+        _json(list(dict.fromkeys(result.reasons))) if result.reasons else NOTHING,
+        _json(list(dict.fromkeys(result.flags))) if result.flags else NOTHING,
+        _json({SCORE: score, **result.metrics}),
+    )
 
 
 def _cell(model: str, answers: Sequence[Answer]) -> CellRow:
@@ -124,11 +145,6 @@ def marks_of(cells: Sequence[CellRow], spread: float) -> int:
     if len(statuses) > 1 or spread >= FAR_APART:
         found.append("different")
     return sum(MARKS[mark] for mark in found)
-
-
-def said(case: Case) -> str:
-    """What was said in a call, one line per turn."""
-    return "\n".join(turn.text for turn in turns(case.transcript))
 
 
 def gold_words(case: Case) -> str:
