@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
-from browser import open_browser
+from browser import Tab, serious_findings
 from web_server import Served
 
 SCREENS = (
@@ -19,43 +16,6 @@ SCREENS = (
     "/runs/1/matrix",
     "/runs/1/cases/1?model=hasty&seek=qa.false_pass_rate",
 )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as found:
-        yield found
-
-
-class Tab:
-    """A tab with a session; it remembers messages and requests."""
-
-    def __init__(self, browser: Browser, served: Served, **options: object) -> None:
-        self.served = served
-        self.context = browser.new_context(**options)  # type: ignore[arg-type]
-        self.context.set_default_timeout(0)
-        name, _, value = served.cookie.partition("=")
-        self.context.add_cookies([{"name": name, "value": value, "url": served.origin}])
-        self.page: Page = self.context.new_page()
-        self.noise: list[str] = []
-        self.page.on("console", lambda message: self.noise.append(message.text))
-        self.page.on("pageerror", lambda error: self.noise.append(str(error)))
-        self.page.on("request", self._note)
-
-    def _note(self, request: object) -> None:
-        url = str(getattr(request, "url", ""))
-        if not url.startswith(self.served.origin):
-            self.noise.append(url)
-
-    def open(self, path: str) -> Page:
-        self.page.goto(self.served.origin + path)
-        return self.page
-
-    def __enter__(self) -> Tab:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.context.close()
 
 
 @pytest.mark.parametrize("script", [True, False])
@@ -110,21 +70,28 @@ def test_keys_go_to_the_next_case_and_to_the_search(browser: Browser, served: Se
         expect(page.get_by_label("Search", exact=True)).to_have_value("j?")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious_and_nothing_scrolls_sideways(
-    browser: Browser, served: Served, scheme: str
-) -> None:
-    width = 1280 if scheme == "light" else 390
+def look(browser: Browser, served: Served, path: str, width: int, scheme: str) -> None:
     size = {"width": width, "height": 900}
     with Tab(browser, served, viewport=size, color_scheme=scheme, bypass_csp=True) as tab:
-        for path in SCREENS:
-            page = tab.open(path)
-            page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
-            found = Axe().run(page).response["violations"]
-            serious = [
-                (path, one["id"], [node["target"] for node in one["nodes"]][:3])
-                for one in found
-                if one["impact"] in ("serious", "critical")
-            ]
-            assert serious == []
+        page = tab.open(path)
+        assert serious_findings(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize(
+    ("path", "width", "scheme"), [(SCREENS[1], 1280, "light"), (SCREENS[-1], 390, "dark")]
+)
+def test_axe_finds_nothing_serious_and_nothing_scrolls_sideways(
+    browser: Browser, served: Served, path: str, width: int, scheme: str
+) -> None:
+    look(browser, served, path, width, scheme)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", SCREENS)
+@pytest.mark.parametrize("width", [390, 800, 1280, 1920])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_on_any_screen(
+    browser: Browser, served: Served, path: str, width: int, scheme: str
+) -> None:
+    look(browser, served, path, width, scheme)

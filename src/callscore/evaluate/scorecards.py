@@ -160,14 +160,16 @@ def joint_scorecard(
 ) -> Scorecard:
     """The rows of calls and of scenarios on one card; its Final Score is that of the first."""
     cards = [scorecard(config, part, None if part.scenarios else judge_runner) for part in parts]
-    return cards[0] if len(cards) == 1 else add_rows(*cards)
+    return cards[0] if len(cards) == 1 else add_rows(config, *cards)
 
 
-def add_rows(card: Scorecard, other: Scorecard) -> Scorecard:
-    """Add the rows of another scorecard; the Final Score stays that of the first."""
+def add_rows(config: ScoreConfig, card: Scorecard, other: Scorecard) -> Scorecard:
+    """Add the rows of another scorecard, and decide by all of them; the Final Score stays that of
+    the first.
+    """
     rows = {model.model: model.tasks for model in other.models}
     times = {model.model: model.latency for model in other.models}
-    return msgspec.structs.replace(
+    both = msgspec.structs.replace(
         card,
         framework=f"{card.framework}+{other.framework}",
         suite=f"{card.suite}+{other.suite}",
@@ -184,6 +186,7 @@ def add_rows(card: Scorecard, other: Scorecard) -> Scorecard:
         notes=[*card.notes, *other.notes],
         documents=other.documents,
     )
+    return decide_again(config, both)
 
 
 def _nest_signature(signature: str) -> str:
