@@ -27,7 +27,6 @@ MAX_GOLD = 80
 FAST = 1
 """A level of compression that takes little of the time of scoring."""
 SCORE = "score"
-NOTHING = "[]"
 
 _encode = msgspec.json.Encoder().encode
 _decode_view = msgspec.json.Decoder(CaseView).decode
@@ -102,8 +101,8 @@ def _single_cell(answer: Answer) -> CellRow:
         1,
         1,
         answer.cost_usd,
-        _json(list(dict.fromkeys(result.reasons))) if result.reasons else NOTHING,
-        _json(list(dict.fromkeys(result.flags))) if result.flags else NOTHING,
+        _distinct(result.reasons),
+        _distinct(result.flags),
         _json({SCORE: score, **result.metrics}),
     )
 
@@ -120,8 +119,8 @@ def _cell(model: str, answers: Sequence[Answer]) -> CellRow:
         len(results),
         sum(one.status == status for one in results),
         math.fsum(costs) if costs else None,
-        _json(list(dict.fromkeys(reason for one in results for reason in one.reasons))),
-        _json(list(dict.fromkeys(flag for one in results for flag in one.flags))),
+        _distinct([reason for one in results for reason in one.reasons]),
+        _distinct([flag for one in results for flag in one.flags]),
         _json({SCORE: score, **_means(results)}),
     )
 
@@ -200,6 +199,10 @@ def _verdict_rows(
             is_gate and metric in result.reasons,
             suspected,
         )
+
+
+def _distinct(texts: Sequence[str]) -> str:
+    return _json(list(dict.fromkeys(texts)))
 
 
 def _json(value: object) -> str:
