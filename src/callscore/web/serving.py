@@ -17,7 +17,7 @@ from aiohttp import web
 
 from callscore.core.errors import UsageError
 from callscore.results.stored import StoredResults
-from callscore.store.address import StoreAddress
+from callscore.store.address import StoreAddress, is_read_only
 from callscore.web.reviewers import read_reviewers
 from callscore.web.screen import Site, WebSession
 from callscore.web.screens import all_routes
@@ -124,7 +124,7 @@ async def _serve(options: ServeOptions, listener: socket.socket, say: Say) -> No
     reviewers = [] if options.reviewers is None else read_reviewers(options.reviewers)
     guard = Guard(origins, f"callscore-{port}", reviewers)
     results = StoredResults(options.store)
-    site = Site(results, options.store, all_routes(), options.data)
+    site = Site(results, options.store, all_routes(), options.data, is_read_only(options.store))
     runner = web.AppRunner(build_app(site, guard), access_log=None, shutdown_timeout=SHUTDOWN_S)
     await runner.setup()
     try:
