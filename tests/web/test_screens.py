@@ -132,4 +132,4 @@ def test_next_and_previous_keep_the_filter(served: Served) -> None:
 def test_a_case_shows_what_was_sent_and_what_came_back(served: Served) -> None:
     page = served.ask("/runs/1/cases/1").text
     for heading in ("Raw replies, tokens and cost", "Prompt", "Measures"):
-        assert f"<summary>{heading}" in page
+        assert re.search(rf"<summary[^>]*>{heading}", page)
