@@ -129,8 +129,9 @@ async def _serve(options: ServeOptions, listener: socket.socket, say: Say) -> No
     await runner.setup()
     try:
         await web.SockSite(runner, listener, ssl_context=_tls(options)).start()
+        ended = _on_interrupt()
         _announce(options, guard, origins[0], say)
-        await _interrupted()
+        await ended.wait()
     finally:
         await runner.cleanup()
         results.close()
@@ -164,10 +165,10 @@ def _announce(options: ServeOptions, guard: Guard, origin: str, say: Say) -> Non
         webbrowser.open(address)
 
 
-async def _interrupted() -> None:
-    """Wait for an interrupt."""
+def _on_interrupt() -> asyncio.Event:
+    """Return what an interrupt sets, from now on."""
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, ended.set)
-    await ended.wait()
+    return ended
