@@ -53,21 +53,43 @@ def test_a_filter_replaces_the_rows_and_back_restores_rows_and_controls(
         assert tab.noise == []
 
 
-def test_keys_go_to_the_next_case_and_to_the_search(browser: Browser, served: Served) -> None:
+def test_every_key_of_the_list_does_what_it_says(browser: Browser, served: Served) -> None:
     with Tab(browser, served) as tab:
         page = tab.open("/runs/1/cases/1")
-        expect(page.locator("#theme")).to_be_visible()
-        page.keyboard.press("j")
-        expect(page).to_have_url(f"{served.origin}/runs/1/cases/2")
-        expect(page.locator("#theme")).to_be_visible()
-        page.keyboard.press("k")
-        expect(page).to_have_url(f"{served.origin}/runs/1/cases/1")
+        case = f"{served.origin}/runs/1/cases"
+
+        def press(keys: str, address: str) -> None:
+            expect(page.locator("#theme")).to_be_visible()  # the script has run
+            for key in keys.split():
+                page.keyboard.press(key)
+            expect(page).to_have_url(address)
+
+        press("j", f"{case}/2")
+        press("k", f"{case}/1")
+        press("]", f"{case}/1?model=hasty&model=careful&model=rules")
+        press(".", f"{case}/1?model=hasty&model=careful&model=rules")
+        expect(page.locator("details[open] summary", has_text="Raw replies")).to_be_visible()
+        press("?", f"{case}/1?model=hasty&model=careful&model=rules")
+        expect(page.locator("#keys")).to_contain_text("Scorecard")
+        page.keyboard.press("Escape")
+        press("g s", f"{served.origin}/runs/1/scorecard")
+        press("g h", f"{served.origin}/")
         tab.open("/runs/1/matrix")
-        expect(page.locator("#theme")).to_be_visible()
-        page.keyboard.press("/")
+        press("/", f"{served.origin}/runs/1/matrix")
         expect(page.get_by_label("Search", exact=True)).to_be_focused()
         page.keyboard.type("j?")
         expect(page.get_by_label("Search", exact=True)).to_have_value("j?")
+
+
+def test_a_narrow_case_shows_the_transcript_or_the_answers(
+    browser: Browser, served: Served
+) -> None:
+    with Tab(browser, served, viewport={"width": 390, "height": 800}) as tab:
+        page = tab.open("/runs/1/cases/1")
+        expect(page.locator(".answers")).to_be_hidden()
+        page.get_by_label("Answers").check()
+        expect(page.locator(".answers")).to_be_visible()
+        expect(page.locator(".transcript")).to_be_hidden()
 
 
 def look(browser: Browser, served: Served, path: str, width: int, scheme: str) -> None:

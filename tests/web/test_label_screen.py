@@ -127,6 +127,24 @@ def test_keys_answer_and_a_selection_becomes_a_quote_on_the_right_letters(
         expect(page.locator(".answers-given")).to_contain_text("cannot tell")
 
 
+def test_a_draft_stays_until_it_is_saved_and_not_longer(
+    browser: Browser, labelling: Labelling
+) -> None:
+    with Tab(browser, labelling.ann) as tab:
+        page = tab.open(f"{labelling.path}/1")
+        page.locator("textarea").fill("not saved yet")
+        page.reload()
+        expect(page.locator("textarea")).to_have_value("not saved yet")
+        page.get_by_role("button", name="Yes").click()
+        expect(page.locator("h2").first).to_contain_text("2 of 2")
+        assert page.evaluate("Object.keys(sessionStorage)") == []
+        tab.open(f"{labelling.path}/1?item=1")
+        expect(page.locator("textarea")).to_have_value("not saved yet")
+        page.locator("textarea").fill("changed")
+        page.reload()
+        expect(page.locator("textarea")).to_have_value("changed")
+
+
 def test_an_answer_that_is_none_is_refused(labelling: Labelling) -> None:
     ann, path = labelling.ann, labelling.path
     for form in (
