@@ -16,7 +16,7 @@ from callscore.export.sources import rescore_run
 from callscore.results import open_results
 from callscore.results.port import QueryError, VerdictFilter, VerdictItem
 from callscore.results.reviews import (
-    Reviewer,
+    RunReviewer,
     audit_items,
     draw_audit,
     item_of,
@@ -58,7 +58,7 @@ def test_an_overruled_verdict_equals_a_full_rescore_and_undo_restores_the_bytes(
         card = msgspec.json.encode(first.card)
         views = [msgspec.json.encode(view) for view in first.cases]
         store = copy / "runs.db"
-        ada = Reviewer(results, store, 1, "ada")
+        ada = RunReviewer(results, store, 1, "ada")
         shown = item_of(results, 1, key_of(item))
         review = review_of(shown, OTHER[item.word], "I listened to it")
         with pytest.raises(UsageError, match="needs a reason"):
@@ -95,7 +95,7 @@ def test_agreement_comes_from_the_random_sample_alone_and_other_reviews_are_coun
     shutil.copytree(project, copy, ignore=shutil.ignore_patterns("*-index*"))
     with closing(open_results(copy / "runs.db")) as results:
         results.build(1)
-        ada = Reviewer(results, copy / "runs.db", 1, "ada")
+        ada = RunReviewer(results, copy / "runs.db", 1, "ada")
         drawn = draw_audit(ada, 1_000)
         assert drawn.probability == 1.0
         with pytest.raises(UsageError, match="in the sample already"):

@@ -96,7 +96,7 @@ def test_an_overruled_verdict_needs_a_reason_and_undo_restores_the_scores(
     assert "withdraw" in log
 
 
-def test_nobody_receives_the_answer_of_another_in_the_random_sample(people: People) -> None:
+def test_the_random_sample_is_decided_without_the_answers_of_others(people: People) -> None:
     ada, bo, _ = people
     assert "No sample was drawn yet" in ada.ask("/runs/1/judge").text
     assert ada.ask(f"{AUDIT}/draw", "POST", form={"number": "2"}).status == 303

@@ -189,10 +189,9 @@ def run(
     config = _load_config(eval_file, store, redaction_choice(redact, names), no_intervals, decide)
     with (
         PurgeAfterRun(config.store, wanted=no_store_text and sending),
-        _reviewed(options, config, rescore) as options,
         RunReport(targets, config) as report,
         closing(_run_index(config, is_wanted=not (no_intervals or decide or other))) as index,
-        closing(prepare(config, index.add_to(report.add_to(options)), sending=sending)) as prepared,
+        _prepared(config, index.add_to(report.add_to(options)), rescore, sending) as prepared,
     ):
         if dry_run:
             _show_estimate(prepared)
@@ -205,17 +204,20 @@ def run(
 
 
 @contextmanager
-def _reviewed(options: RunOptions, config: EvalConfig, rescore: int | None) -> Iterator[RunOptions]:
-    """The options with what people said in the app about the replies of a stored run."""
-    if rescore is None:
-        yield options
-        return
+def _prepared(
+    config: EvalConfig, options: RunOptions, rescore: int | None, sending: bool
+) -> Iterator[PreparedRun]:
+    """The run, with what people said in the app about its replies if it is a stored one."""
     import msgspec
 
     from callscore.runner.people import people_files
+    from callscore.runner.prepare import prepare
 
-    with people_files(config.store, rescore, config) as people:
-        yield msgspec.structs.replace(options, verdicts=(*options.verdicts, *people))
+    with ExitStack() as stack:
+        if rescore is not None:
+            people = stack.enter_context(people_files(config.store, rescore, config))
+            options = msgspec.structs.replace(options, verdicts=(*options.verdicts, *people))
+        yield stack.enter_context(closing(prepare(config, options, sending=sending)))
 
 
 def _run_index(config: EvalConfig, *, is_wanted: bool) -> RunIndex:

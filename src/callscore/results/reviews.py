@@ -138,7 +138,7 @@ class SavedReview(NamedTuple):
     remeasured: Remeasured
 
 
-class Reviewer(NamedTuple):
+class RunReviewer(NamedTuple):
     """Who reviews which run of which store."""
 
     results: Results
@@ -147,7 +147,7 @@ class Reviewer(NamedTuple):
     author: str
 
 
-def write_review(who: Reviewer, item: ReviewedItem, review: Review, prior: int) -> SavedReview:
+def write_review(who: RunReviewer, item: ReviewedItem, review: Review, prior: int) -> SavedReview:
     """Write a review, and score with it; raises EventConflict if another person was faster.
 
     In the audit queue only the author's own reviews count as newer ones.
@@ -203,7 +203,7 @@ def draws_of(results: Results, run: int) -> list[Draw]:
     return [draw for draw in drawn if draw.run == run and draw.queue == AUDIT]
 
 
-def draw_audit(who: Reviewer, number: int) -> Draw:
+def draw_audit(who: RunReviewer, number: int) -> Draw:
     """Draw verdicts of the judge at random, each with the same probability, and record them.
 
     An item that people have reviewed can be drawn as well, with the word that the judge gave.

@@ -482,7 +482,7 @@ class StoredResults:
 
     def verdicts_of_people(self, run: int) -> bytes:
         """What people say about the replies of a run, as lines of a verdicts file."""
-        config = self._config(run)
+        config = self.config(run)
         with self._reading() as store:
             with store.events() as events:
                 head = events.head().chain
@@ -502,7 +502,7 @@ class StoredResults:
 
     def reference_of(self, run: int, case_id: str) -> str:
         """The hash of the expected outcome of a case; empty for a step of a scenario."""
-        return references_of(self._config(run), {case_id}).get(case_id, "")
+        return references_of(self.config(run), {case_id}).get(case_id, "")
 
 
 def _result_of(view: CaseView, model: str, rep: int) -> CaseResult:

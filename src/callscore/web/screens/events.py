@@ -38,7 +38,7 @@ def show_log(visit: Visit) -> Answer:
         tag("p", show_count(len(events), "event"), " ", state),
         table(("Event", "When", "Who", "Kind", "What"), [_row(one) for one in shown], "Events")
         if shown
-        else tag("p", "Nobody has decided anything yet."),
+        else tag("p", "The log is empty."),
         tag("p", older),
     )
     return Page("Log", main)

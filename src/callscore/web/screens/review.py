@@ -21,7 +21,7 @@ from callscore.results.reviews import (
     AUDIT,
     ItemKey,
     ReviewedItem,
-    Reviewer,
+    RunReviewer,
     audit_items,
     audit_key,
     draw_audit,
@@ -303,7 +303,7 @@ def save_review(visit: Visit, queue: str) -> Answer:
         raise Forbidden("The store is read-only.")
     item = _posted(visit)
     word, note = visit.form.get("word", ""), visit.form.get("note", "").strip()
-    who = Reviewer(visit.results, visit.site.store, visit.run, visit.session.author)
+    who = RunReviewer(visit.results, visit.site.store, visit.run, visit.session.author)
     if queue == AUDIT and not _is_drawn(visit, item):
         raise QueryError("the item was not drawn; expected one of the audit queue")
     try:
@@ -372,7 +372,7 @@ def undo(visit: Visit, queue: str) -> Answer:
     place = visit.results.place_of(visit.run_line().id, review.case_id)
     for key in () if place is None else _keys(visit, place, review):
         item = item_of(visit.results, visit.run, key)
-        who = Reviewer(visit.results, visit.site.store, visit.run, visit.session.author)
+        who = RunReviewer(visit.results, visit.site.store, visit.run, visit.session.author)
         try:
             saved = write_review(who, item, withdrawal_of(item, queue), given.event.seq)
         except EventConflict as conflict:
@@ -398,7 +398,8 @@ def draw(visit: Visit) -> Answer:
     if number > MAX_DRAW:
         raise QueryError(f"number={number}: expected at most {show_count(MAX_DRAW, 'item')}")
     draw_audit(
-        Reviewer(visit.results, visit.site.store, visit.run_line().id, visit.session.author), number
+        RunReviewer(visit.results, visit.site.store, visit.run_line().id, visit.session.author),
+        number,
     )
     return Redirect(f"/runs/{visit.run}/review/{AUDIT}")
 
