@@ -162,7 +162,7 @@ def run(
     callscore run eval.yaml --budget 5 --json card.json
     """
     from callscore.cli.run_text import resume_command
-    from callscore.runner.prepare import RunOptions, prepare
+    from callscore.runner.prepare import RunOptions
 
     tallies: list[ScoringResult] = []
     options = RunOptions(
