@@ -25,7 +25,7 @@ from callscore.scorecard.floors import floor_notes, with_floor, with_range
 from callscore.scorecard.model_score import score_open_task
 from callscore.scorecard.ranking import model_cost, rank, rank_zeroed
 from callscore.scorecard.tally import TaskTally
-from callscore.stats.contributions import Contributions, count_distinct
+from callscore.stats.contributions import Contributions, TaskContributions, count_distinct
 from callscore.suites.registry import Catalog, scenario_suite
 
 
@@ -233,6 +233,19 @@ def contributions_of(
         for task, tally in tallies.items()
         if tally.contributions is not None
     }
+
+
+def contributions_by_model(
+    results: Sequence[ScoringResult], card: Scorecard
+) -> Mapping[str, Contributions]:
+    """The contributions of every model, from the tallies of its calls and its scenarios."""
+    found: dict[str, dict[str, TaskContributions]] = {}
+    tasks = {model.model: model.tasks for model in card.models}
+    for result in results:
+        for model, of_model in result.tallies.items():
+            known = contributions_of(of_model, tasks.get(model, {}))
+            found.setdefault(model, {}).update(known)
+    return found
 
 
 def final_weights(config: ScoreConfig, result: ScoringResult) -> FinalWeights:
