@@ -64,8 +64,8 @@ class StopRules(msgspec.Struct, frozen=True):
     user_turns: int = 10
     repeats: int = 3
     """The same calls with the same results, one after the other."""
-    characters: int = 60_000
-    """Of everything that was said, called and returned."""
+    bytes: int = 60_000
+    """Of everything that was said, called and returned, as UTF-8."""
 
 
 class ScenarioSettings(msgspec.Struct, frozen=True):

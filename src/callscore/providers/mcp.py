@@ -93,9 +93,11 @@ class McpServer:
         while True:
             found = await self._request("tools/list", {"cursor": cursor} if cursor else {})
             tools = found.get("tools")
-            names += [str(tool.get("name")) for tool in tools if isinstance(tool, dict)] if (
-                isinstance(tools, list)
-            ) else []
+            names += (
+                [str(tool.get("name")) for tool in tools if isinstance(tool, dict)]
+                if (isinstance(tools, list))
+                else []
+            )
             cursor = found.get("nextCursor")
             if not cursor:
                 return names

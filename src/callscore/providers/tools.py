@@ -130,9 +130,10 @@ class ToolProvider:
         for name, tool in self._tools.items():
             if tool.python:
                 self._target(name)
-            elif shutil.which(tool.mcp[0], path=None) is None and not (
-                self._folder / tool.mcp[0]
-            ).is_file():
+            elif (
+                shutil.which(tool.mcp[0], path=None) is None
+                and not (self._folder / tool.mcp[0]).is_file()
+            ):
                 raise ConfigError(f"{_place(name)}.mcp: {tool.mcp[0]}: no such command")
 
     async def check_servers(self) -> None:
@@ -190,7 +191,9 @@ class _Session:
         try:
             async with asyncio.timeout(target.tool.timeout_s):
                 if target.python is not None:
-                    value = await in_thread(partial(self._function(*target.python), **call.arguments))
+                    value = await in_thread(
+                        partial(self._function(*target.python), **call.arguments)
+                    )
                     return as_result(value)
                 server = await self._server(target.tool)
                 return await self._ask_server(server, target.tool, call)

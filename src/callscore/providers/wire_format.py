@@ -143,11 +143,7 @@ def merge_turns(turns: Sequence[Message]) -> Sequence[Message]:
             continue
         if not turn.content.strip():
             continue
-        if (
-            merged_turns
-            and merged_turns[-1].role == turn.role
-            and not is_of_tool(merged_turns[-1])
-        ):
+        if merged_turns and merged_turns[-1].role == turn.role and not is_of_tool(merged_turns[-1]):
             before = merged_turns.pop().content
             turn = Message(turn.role, f"{before}\n\n{turn.content}")
         merged_turns.append(turn)

@@ -16,12 +16,19 @@ import msgspec
 
 from callscore.core.case import Case, Message, Prompt, Reply, SentCall
 from callscore.core.errors import DataError
-from callscore.core.scenarios import TOOLS, USER, ScenarioSettings, StepRequest
+from callscore.core.scenarios import (
+    TOOLS,
+    USER,
+    FollowUpBound,
+    ScenarioSettings,
+    StepRequest,
+)
 from callscore.core.task import SCENARIO
 from callscore.suites.orchestration.call.compare import Match, compare
 from callscore.suites.orchestration.call.measures import Tools, measure_calls
-from callscore.suites.orchestration.call.schema import SCHEMA_VIOLATION, schema_violations
+from callscore.suites.orchestration.call.schema import schema_violations
 from callscore.suites.orchestration.decision.parse import read_calls
+from callscore.suites.orchestration.free_run import NO_ERROR, NO_RESULT
 from callscore.suites.orchestration.replies import reply_text, to_recorded_reply
 from callscore.suites.orchestration.scenario.cards import Cards, argument_schema
 from callscore.suites.orchestration.scenario.cases import StepCaseBuilder, tool_result
@@ -37,20 +44,19 @@ from callscore.suites.orchestration.scenario.model import (
 from callscore.suites.orchestration.scenario.protocol import PromptProtocol, user_system
 from callscore.suites.orchestration.think_block import strip_think_block
 
-NO_RESULT = "NO_RECORDED_RESULT"
 UNKNOWN_TOOL, INVALID_ARGUMENTS = "UNKNOWN_TOOL", "INVALID_ARGUMENTS"
-NO_ERROR = ("undecided_value", SCHEMA_VIOLATION)
-"""Differences that do not make a call wrong, as far as code can decide."""
 END = "[END]"
 """What a model that plays the user writes when it has nothing more to say."""
 BEGIN = "Hello."
 """The first message of the agent, as a model that plays the user sees it."""
 ALL = "*"
 CLOSING = "Done."
+ENVELOPE = 100
+"""The bytes of a message or a call in a request besides its text, at most."""
 
-StopReason = Literal["finished", "steps", "user_turns", "loop", "characters", "silent"]
+StopReason = Literal["finished", "steps", "user_turns", "loop", "bytes", "silent"]
 """finished    the user has nothing more to say
-steps, user_turns, characters   a limit of the eval file
+steps, user_turns, bytes   a limit of the eval file
 loop        the same calls with the same results, again and again
 silent      a reply without text and without a call
 """
@@ -106,7 +112,7 @@ class Conversation:
         model: str,
         run: int,
     ) -> None:
-        self._scenario, self._settings, self._run = scenario, settings, run
+        self._scenario, self.settings, self._run = scenario, settings, run
         self.model = model
         self._tools: Tools = cards.tools
         self._agent = agent_of(scenario, cards)
@@ -128,7 +134,7 @@ class Conversation:
         """By number of the fact, what the tool returned after the end."""
         self.steps = 0
         self.user_turns = 1
-        self.characters = 0
+        self.size = 0
         self.calls: list[MadeCall] = []
         self.said: list[tuple[str, str]] = []
         """Who said what: `user` or `agent`."""
@@ -140,6 +146,16 @@ class Conversation:
     def place(self) -> str:
         """The id of the request, without who is asked."""
         return case_id(self._scenario.lang, self._scenario.id, self.steps)
+
+    @property
+    def is_user_played(self) -> bool:
+        """Whether a model plays the user; without a goal, the user follows the script."""
+        return self.settings.user is not None and bool(self._scenario.ending.goal)
+
+    @property
+    def expected_steps(self) -> int:
+        """The replies of a model that does what the script says."""
+        return len(self._gold) + 1
 
     def add(self, reply: Reply) -> None:
         """Add the reply to `request`, and continue."""
@@ -156,9 +172,7 @@ class Conversation:
 
     def facts(self) -> list[FactCheck]:
         """Every expected fact, checked at the end."""
-        return [
-            self._check(at, fact) for at, fact in enumerate(self._scenario.ending.facts)
-        ]
+        return [self._check(at, fact) for at, fact in enumerate(self._scenario.ending.facts)]
 
     def is_right(self) -> bool:
         """Whether it ended by itself, with every expected fact        C-141"""
@@ -193,9 +207,7 @@ class Conversation:
         self._asked = [_decoded(call) for call in self._sent]
         self._results = [self._known_result(call) for call in self._asked]
         live = [
-            call
-            for call, found in zip(self._asked, self._results, strict=True)
-            if found is None
+            call for call, found in zip(self._asked, self._results, strict=True) if found is None
         ]
         if live:
             self.request = self._ask_tools(live, f"{self.place}/tools")
@@ -209,7 +221,7 @@ class Conversation:
             return self._refused(call, UNKNOWN_TOOL, "There is no tool of this name.")
         if call.arguments is _NOT_JSON:
             return self._refused(call, INVALID_ARGUMENTS, "The arguments are not a JSON object.")
-        tool = self._settings.tools.get(call.name) or self._settings.tools.get(ALL)
+        tool = self.settings.tools.get(call.name) or self.settings.tools.get(ALL)
         if tool is None or tool.recorded:
             for recorded in self._recorded:
                 if recorded.result is not None and self._matches(call, recorded.call):
@@ -240,9 +252,7 @@ class Conversation:
             made = known
             if made is None:
                 found = next(left)
-                made = MadeCall(
-                    self.steps, call, found.text, found.is_error, "live", found.is_cut
-                )
+                made = MadeCall(self.steps, call, found.text, found.is_error, "live", found.is_cut)
             self.calls.append(made)
             self._messages.append(Message("tool", made.text, call=sent))
             self._count(made.text)
@@ -253,35 +263,34 @@ class Conversation:
 
     def _go_on(self) -> None:
         """Ask the model again, unless a limit is reached."""
-        rules = self._settings.stop
-        if self.characters >= rules.characters:
-            self._stop("characters")
+        rules = self.settings.stop
+        if self.size >= rules.bytes:
+            self._stop("bytes")
         elif self.steps >= rules.steps:
             self._stop("steps")
         else:
             self.request = self._ask_agent()
 
     def _let_user_speak(self) -> None:
-        rules = self._settings.stop
-        played = self._settings.user is not None and bool(self._scenario.ending.goal)
+        rules = self.settings.stop
+        played = self.is_user_played
         if not played and self.user_turns >= len(self._script):
             self._stop("finished")
         elif self.user_turns >= rules.user_turns:
             self._stop("user_turns")
-        elif self.characters >= rules.characters:
-            self._stop("characters")
+        elif self.size >= rules.bytes:
+            self._stop("bytes")
         elif played:
-            self.request = self._ask_user()
+            self.request = self.ask_user()
         else:
             self._add_user(self._script[self.user_turns])
 
-    def _ask_user(self) -> StepRequest:
+    def ask_user(self) -> StepRequest:
+        """The request for the next message of a user that a model plays."""
         ending = self._scenario.ending
         system = Message("system", user_system(ending.goal, ending.known, END))
         # For the model that plays the user, the agent is the one who talks to it.
-        turns = [
-            Message("assistant" if who == "user" else "user", text) for who, text in self.said
-        ]
+        turns = [Message("assistant" if who == "user" else "user", text) for who, text in self.said]
         script = [*self._script, END]
         expected = {"text": script[min(self.user_turns, len(script) - 1)]}
         case = self._case(f"{self.place}/user/{self.model}", expected)
@@ -341,7 +350,9 @@ class Conversation:
         made = [call for call in self.calls if self._is_of(call, fact)]
         if fact.kind == "not_called":
             return FactCheck(fact, not made, made[0].text if made else "")
-        return FactCheck(fact, any(not call.is_error for call in made), made[-1].text if made else "")
+        return FactCheck(
+            fact, any(not call.is_error for call in made), made[-1].text if made else ""
+        )
 
     def _is_of(self, made: MadeCall, fact: ExpectedFact) -> bool:
         """Whether a call has the name and the arguments of a fact, compared as in scoring."""
@@ -354,7 +365,7 @@ class Conversation:
 
     def _loops(self) -> bool:
         """Whether the last steps were the same calls with the same results."""
-        most = self._settings.stop.repeats
+        most = self.settings.stop.repeats
         if self.steps < most:
             return False
         last = [
@@ -372,14 +383,13 @@ class Conversation:
                     return step
                 spoken -= 1
             elif not all(
-                any(self._matches(made.call, due) for made in self.calls)
-                for due in step.due.calls
+                any(self._matches(made.call, due) for made in self.calls) for due in step.due.calls
             ):
                 return step
         return None
 
     def _count(self, *texts: str) -> None:
-        self.characters += sum(map(len, texts))
+        self.size += sum(len(text.encode("utf-8", "replace")) + ENVELOPE for text in texts)
 
     def _case(self, name: str, expected: Mapping[str, Any]) -> Case:
         scenario = self._scenario
@@ -395,6 +405,21 @@ def _decoded(sent: SentCall) -> DecodedCall:
     return found[0] if found else DecodedCall(sent.name, _NOT_JSON)
 
 
+def bounds_of(first: Conversation) -> Iterator[FollowUpBound]:
+    """The most that a conversation can take: of the model, and of the one that plays the user.
+
+    No request is sent once the limit of bytes is reached, so that none is longer by more than that.
+    """
+    rules, request = first.settings.stop, first.request
+    assert request is not None
+    steps = min(rules.steps, first.expected_steps)
+    yield FollowUpBound(request.case, request.prompt, rules.steps, "", rules.bytes, 0, steps)
+    if first.is_user_played:
+        asked = first.ask_user()
+        turns = rules.user_turns - 1
+        yield FollowUpBound(asked.case, asked.prompt, turns, USER, rules.bytes, 0, min(1, turns))
+
+
 def agent_of(scenario: Scenario, cards: Cards) -> str:
     """The agent that talks to the user; raises DataError if there are several, or a planner."""
     agents = list(dict.fromkeys(step.agent for step in scenario.agent_steps)) or list(cards.by_id)
@@ -405,6 +430,24 @@ def agent_of(scenario: Scenario, cards: Cards) -> str:
             field="expect",
         )
     return agents[0]
+
+
+def check_conversation(scenario: Scenario, cards: Cards, settings: ScenarioSettings) -> None:
+    """Raise DataError if the scenario cannot be a conversation with these tools."""
+    agent_of(scenario, cards)
+    if not any(raw.agent == "user" for raw in scenario.raw):
+        raise DataError("no message of the user; expected at least the first one", field="steps")
+    for at, fact in enumerate(scenario.ending.facts):
+        if fact.kind != "said" and cards.tools and fact.tool not in cards.tools:
+            known = ", ".join(sorted(cards.tools))
+            raise DataError(
+                f"{fact.tool}: no such tool; expected one of {known}", field=f"expect[{at}]"
+            )
+        if fact.kind == "tool" and not settings.tools.keys() & {fact.tool, ALL}:
+            raise DataError(
+                f"{fact.tool} is asked after the end; expected it under `tools` of the eval file",
+                field=f"expect[{at}].tool",
+            )
 
 
 def _closing(scenario: Scenario) -> str:

@@ -74,7 +74,6 @@ class PromptProtocol(msgspec.Struct, frozen=True):
         values = {"agent": agent, "task": task or TASK_IS_LAST_MESSAGE}
         return _with_known(system_info, _fill(self.sub_agent, values))
 
-
     def conversation_system(self, system_info: str, card: Card, cards: Cards) -> str:
         """The system prompt of an agent that talks to the user itself."""
         own = self.own.get(card.agent_id, self.own.get(SUB_AGENT))
