@@ -77,6 +77,8 @@ class ToolProvider:
         self._folder = folder
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
         self._targets: dict[str, _Target] = {}
+        self._modules: dict[str, Any] = {}
+        """By place, so that all methods of a class have one object."""
         self._identity = msgspec.json.encode(
             [tools, [_content_hash(tool, folder) for tool in tools.values()]], order="deterministic"
         )
@@ -121,9 +123,20 @@ class ToolProvider:
         found = self._targets.get(name)
         if found is None:
             tool = self._tools.get(name) or self._tools[ALL]
-            made = _python_target(tool.python, self._folder) if tool.python else None
+            made = self._python_target(tool.python) if tool.python else None
             found = self._targets[name] = _Target(tool, made)
         return found
+
+    def _python_target(self, named: str) -> tuple[Function, str]:
+        """The function, or the class and its method; raises ConfigError."""
+        place, _, name = named.rpartition(":")
+        if place not in self._modules:
+            self._modules[place] = _module(named, place, self._folder)
+        owner, _, method = name.rpartition(".")
+        found = getattr(self._modules[place], owner or name, None)
+        if not callable(found) or (owner and not callable(getattr(found, method, None))):
+            raise ConfigError(f"{named}: no such function; expected one of {place}")
+        return found, method if owner else ""
 
     def check(self) -> None:
         """Load every function, find every command; raises ConfigError."""
@@ -191,10 +204,8 @@ class _Session:
         try:
             async with asyncio.timeout(target.tool.timeout_s):
                 if target.python is not None:
-                    value = await in_thread(
-                        partial(self._function(*target.python), **call.arguments)
-                    )
-                    return as_result(value)
+                    function = self._function(*target.python)
+                    return as_result(await in_thread(partial(function, **call.arguments)))
                 server = await self._server(target.tool)
                 return await self._ask_server(server, target.tool, call)
         except ServerFailed:
@@ -282,17 +293,6 @@ def error_result(kind: str, message: str) -> ToolResult:
     """An error as the result of a call."""
     value = {"error": kind, "message": message[:500]}
     return ToolResult(msgspec.json.encode(value).decode(), is_error=True)
-
-
-def _python_target(named: str, folder: Path) -> tuple[Function, str]:
-    """The function, or the class and its method; raises ConfigError."""
-    place, _, name = named.rpartition(":")
-    module = _module(named, place, folder)
-    owner, _, method = name.rpartition(".")
-    found = getattr(module, owner or name, None)
-    if not callable(found) or (owner and not callable(getattr(found, method, None))):
-        raise ConfigError(f"{named}: no such function; expected one of {place}")
-    return found, method if owner else ""
 
 
 def _module(named: str, place: str, folder: Path) -> Any:

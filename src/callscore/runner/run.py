@@ -180,14 +180,8 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
     following: asyncio.Task[bool] | None = None
     try:
         # 1. One small request each: nothing is spent on cases if a model does not reply.
-        preflights: Sequence[Preflight] = ()
-        if job.trials:
-            preflights = await preflight(
-                plan, job.trials, stop, job.ledger.charge_preflight, job.emit
-            )
-            plan = plan.with_spending(plan.options.already_spent_usd + cost_of(preflights))
-        if job.tools is not None:
-            await job.tools.check_servers()
+        preflights = await _try_out(job, stop)
+        plan = plan.with_spending(plan.options.already_spent_usd + cost_of(preflights))
         if stop.requested:
             return preflights, RunSummary("interrupted", {})
         # 2. Each case is judged and scored when all its replies have arrived, on the same budget.
@@ -216,9 +210,20 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
         if following is not None:
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
-        planned = [model.provider for model in (*plan.models.values(), *job.helpers)]
-        for provider in dict.fromkeys([*planned, *(trial.provider for trial in job.trials)]):
+        planned = [model.provider for model in plan.models.values()]
+        helpers = [helper.provider for helper in job.helpers]
+        tried = [trial.provider for trial in job.trials]
+        for provider in dict.fromkeys([*planned, *helpers, *tried]):
             await provider.close()
+
+
+async def _try_out(job: _Job, stop: Shutdown) -> Sequence[Preflight]:
+    """Ask every model and judge once, and start every server of tools once; raises ConfigError."""
+    if job.tools is not None:
+        await job.tools.check_servers()
+    if not job.trials:
+        return ()
+    return await preflight(job.plan, job.trials, stop, job.ledger.charge_preflight, job.emit)
 
 
 @contextmanager

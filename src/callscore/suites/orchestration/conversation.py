@@ -348,11 +348,10 @@ class Conversation:
             holds = not found.is_error and has_values(_value(found.text), fact.result)
             return FactCheck(fact, holds, found.text)
         made = [call for call in self.calls if self._is_of(call, fact)]
+        last = made[-1].text if made else ""
         if fact.kind == "not_called":
-            return FactCheck(fact, not made, made[0].text if made else "")
-        return FactCheck(
-            fact, any(not call.is_error for call in made), made[-1].text if made else ""
-        )
+            return FactCheck(fact, not made, last)
+        return FactCheck(fact, any(not call.is_error for call in made), last)
 
     def _is_of(self, made: MadeCall, fact: ExpectedFact) -> bool:
         """Whether a call has the name and the arguments of a fact, compared as in scoring."""
