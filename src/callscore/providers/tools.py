@@ -113,7 +113,7 @@ class ToolProvider:
         if session is None:
             session = _Session(self._folder)
             for call in order.before:
-                await session.call(self._target(call.name), call)
+                await session.repeat(self._target(call.name), call)
         self._sessions[order.conversation] = session
         while len(self._sessions) > MOST_SESSIONS:
             await self._sessions.popitem(last=False)[1].close()
@@ -197,6 +197,13 @@ class _Session:
         self._folder = folder
         self._servers: dict[tuple[str, ...], McpServer] = {}
         self._objects: dict[Function, Any] = {}
+
+    async def repeat(self, target: _Target, call: WantedCall) -> None:
+        """Carry out a call of an earlier session again, if its tool may keep state."""
+        if target.python is None or target.python[1]:
+            await self.call(target, call)
+        else:
+            self.done.append(call)
 
     async def call(self, target: _Target, call: WantedCall) -> ToolResult:
         """Carry out a call; errors and timeouts are results."""
