@@ -100,9 +100,9 @@ def greedy(request: Request) -> Behaviour:
     answer = call("find", people=turn, note="x" * 100)
     if "You play a user" in request.json["messages"][0]["content"] or turn % 2:
         answer = Answer(chat_completion(f"Is that so? {turn}"))
-    assert isinstance(answer, Answer) and isinstance(answer.value, dict)
+    assert isinstance(answer, Answer) and isinstance(answer.body, dict)
     usage = {"prompt_tokens": len(request.body), "completion_tokens": MOST_OUTPUT}
-    return Answer({**answer.value, "usage": usage})
+    return Answer({**answer.body, "usage": usage})
 
 
 def dollars(text: str, pattern: str) -> float:
@@ -121,7 +121,7 @@ def test_a_conversation_is_scored_by_its_end_and_its_errors_are_counted(folder: 
         assert len(stub.requests) == sent, "everything is stored"
         stored = run("run", config, "--rescore", 1, "--json", folder / "old.json", cwd=folder)
     assert "1.0000" in done.stdout and "2 of 2 recovered after a failed call" in done.stdout
-    found = read_json(folder / "card.json")["orchestration"]["m"]["x_extension"]["free_running"]
+    found = read_json(folder / "card.json")["x_extension"]["free_running"]
     talked = found["conversations"]
     assert (talked["success"], talked["stopped"]) == (1.0, {"finished": 2})
     assert (talked["failed_calls"], talked["wasted_steps"], talked["recovered"]) == (2, 2, 2)
@@ -129,8 +129,8 @@ def test_a_conversation_is_scored_by_its_end_and_its_errors_are_counted(folder: 
     assert (folder / "calls.txt").read_text().split() == ["find", "find", *["book"] * 4]
     for other, file in ((again, "again.json"), (stored, "old.json")):
         assert other.returncode == 0, other.stderr
-        documents = read_json(folder / file)["orchestration"]
-        assert documents["m"]["x_extension"]["free_running"] == found
+        document = read_json(folder / file)
+        assert document["x_extension"]["free_running"] == found
 
 
 def test_a_stopped_run_continues_in_the_middle_of_a_conversation(folder: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_stopped_run_continues_in_the_middle_of_a_conversation(folder: Path) -
         refuses = False
         second = run("run", config, "--resume", "--json", folder / "card.json", cwd=folder)
     assert second.returncode == 0, second.stderr
-    found = read_json(folder / "card.json")["orchestration"]["m"]["x_extension"]["free_running"]
+    found = read_json(folder / "card.json")["x_extension"]["free_running"]
     assert found["conversations"]["success"] == 1.0
     assert (folder / "calls.txt").read_text().split().count("find") == 2, "it was not asked again"
 
@@ -174,7 +174,7 @@ def test_no_run_costs_more_than_its_dry_run_says(folder: Path) -> None:
 def test_a_budget_ends_conversations(folder: Path) -> None:
     with serving(greedy) as stub:
         config = conversations(folder, stub.url)
-        done = run("run", config, "--no-preflight", "--budget", "0.05", cwd=folder)
+        done = run("run", config, "--no-preflight", "--budget", "0.008", cwd=folder)
         sent = sum(len(request.body) for request in stub.requests)
     assert "budget" in done.stderr, done.stderr
     assert sent > 0

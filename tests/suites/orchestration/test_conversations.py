@@ -41,6 +41,7 @@ STEPS: list[dict[str, Any]] = [
 ]
 BOOKED = [{"called": "book", "arguments": {"table": 12}}, {"said": "table 12"}]
 LIVE = {"*": LiveTool(python="desk.py:call")}
+OWN = ScenarioSettings(history="own")
 PLAYED = ModelSpec("(user)", "simulated")
 
 
@@ -49,7 +50,7 @@ def cards() -> Cards:
 
 
 def begin(
-    settings: ScenarioSettings = ScenarioSettings(history="own"),
+    settings: ScenarioSettings = OWN,
     steps: Sequence[Mapping[str, Any]] = STEPS,
     expect: Sequence[Mapping[str, Any]] = BOOKED,
     **more: Any,
