@@ -39,7 +39,10 @@ STEPS: list[dict[str, Any]] = [
     {"desk": {"tool": "book", "arguments": {"table": 12}, "tool_call_result": {"ok": True}}},
     {"main": "Table 12 is yours."},
 ]
-BOOKED = [{"called": "book", "arguments": {"table": 12}}, {"said": "table 12"}]
+BOOKED: list[dict[str, Any]] = [
+    {"called": "book", "arguments": {"table": 12}},
+    {"said": "table 12"},
+]
 LIVE = {"*": LiveTool(python="desk.py:call")}
 OWN = ScenarioSettings(history="own")
 PLAYED = ModelSpec("(user)", "simulated")
