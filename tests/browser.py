@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from functools import cache
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from command_server import NEVER_S
+from web_server import Served
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
@@ -38,3 +40,47 @@ def open_browser() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+class Tab:
+    """A tab with the session of a server; it remembers messages and requests to elsewhere."""
+
+    def __init__(self, browser: Browser, served: Served, **options: object) -> None:
+        self.served = served
+        self.context = browser.new_context(**options)  # type: ignore[arg-type]
+        self.context.set_default_timeout(0)
+        name, _, value = served.cookie.partition("=")
+        self.context.add_cookies([{"name": name, "value": value, "url": served.origin}])
+        self.page: Page = self.context.new_page()
+        self.noise: list[str] = []
+        self.page.on("console", lambda message: self.noise.append(message.text))
+        self.page.on("pageerror", lambda error: self.noise.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.noise.append(dialog.message))
+        self.page.on("request", self._note)
+
+    def _note(self, request: object) -> None:
+        url = str(getattr(request, "url", ""))
+        if not url.startswith(self.served.origin):
+            self.noise.append(url)
+
+    def open(self, path: str) -> Page:
+        """Go to a page of the server."""
+        self.page.goto(self.served.origin + path)
+        return self.page
+
+    def __enter__(self) -> Tab:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.context.close()
+
+
+def serious_findings(page: Page, *rules: str) -> list[tuple[str, str]]:
+    """What axe finds on a page with every `details` open: rule and markup; all rules by default."""
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    options = {"runOnly": list(rules)} if rules else {"resultTypes": ["violations"]}
+    return [
+        (one["id"], one["nodes"][0]["html"][:200])
+        for one in Axe().run(page, options=options).response["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]

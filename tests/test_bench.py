@@ -12,7 +12,14 @@ from bench.__main__ import BENCHES
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("name", BENCHES)
+LONG = {"embeddings", "million", "ray_nodes"}
+"""Even on tiny sizes: a model to load, a store to fill and to read, a cluster to start."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in BENCHES],
+)
 def test_a_bench_runs_to_its_end_on_tiny_sizes(name: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "bench", "--tiny", name],

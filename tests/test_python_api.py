@@ -245,11 +245,11 @@ class TestOptions:
     def test_whatever_can_be_set_is_an_option(self) -> None:
         """Fields that only a run fills in, or that name the files of a command, are no options."""
         ours = set(inspect.signature(callscore.score).parameters)
-        of_files = {"repeats", "elsewhere", "other_tasks", "case_lines", "estimates"}
+        of_files = {"repeats", "elsewhere", "other_tasks", "case_lines", "estimates", "kinds"}
         assert set(ScoreConfig.__struct_fields__) - ours == of_files
         ours = set(inspect.signature(callscore.run).parameters)
         of_commands = {"targets", "log", "on_case", "on_step", "on_scoring_result", "unstored"}
-        of_commands |= {"workers"}  # `run --rescore`
+        of_commands |= {"workers", "verdicts"}  # `run --rescore`
         assert set(RunOptions.__struct_fields__) - ours == of_commands
         assert set(OutputPaths.__struct_fields__) - ours == {"card", "html", "parquet"}
 

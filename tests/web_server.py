@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
 
-import callscore.demo
 import commands
 from callscore.results.stored import StoredResults
 from command_server import NEVER_S
 
-SAMPLE_EVAL = Path(callscore.demo.__file__).with_name("eval.yaml")
 _ADDRESS = re.compile(r"https?://\S+/start\?token=\S+")
 
 
@@ -38,6 +36,7 @@ class Served:
         self.host = f"127.0.0.1:{self.port}"
         self.origin = f"http://{self.host}"
         self.cookie = ""
+        self.store = Path()
 
     def ask(
         self,
@@ -80,13 +79,14 @@ class Served:
 
 @contextmanager
 def serve(store: Path, *options: object) -> Iterator[Served]:
-    """Build the index of every run, and serve the store until the end of the block."""
+    """Build the missing indexes, and serve the store until the end of the block."""
     results = StoredResults(store)
     for run in results.runs():
-        if run.answered:
+        if run.answered and run.state != "fresh":
             results.build(run.id)
     results.close()
     with read_address(commands.start("serve", store, "--port", 0, "--no-open", *options)) as server:
+        server.store = store
         yield server
 
 

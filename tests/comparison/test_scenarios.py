@@ -138,7 +138,7 @@ def _values(found: callscore.Comparison) -> Json:
     }
 
 
-@pytest.mark.parametrize("mode", ["standard", "compat"])
+@pytest.mark.parametrize("mode", ["standard", pytest.param("compat", marks=pytest.mark.slow)])
 def test_result_files_of_scenarios_are_compared_like_their_runs(tmp_path: Path, mode: str) -> None:
     """In two languages, with repeats and prices; the files are all that is known."""
     folders = [SAMPLES / "orchestration" / "scenarios" / "EN", tmp_path / "KO"]

@@ -67,6 +67,7 @@ def written(
     return done.stdout, {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
+@pytest.mark.slow
 def test_the_nodes_write_what_one_process_writes(
     cases: Path, tmp_path: Path, cluster: RayNodes
 ) -> None:

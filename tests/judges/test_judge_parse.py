@@ -381,7 +381,7 @@ def answers(draw: st.DrawFn) -> str:
     return json.dumps(value)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(answers(), answers())
 def test_no_answer_raises_and_none_that_is_invalid_gives_a_verdict(first: str, again: str) -> None:
     check_what_becomes_of(first, again)

@@ -194,7 +194,7 @@ def agree(seed: int, folder: Path) -> tuple[ScoreResult, Sequence[Result]]:
 def test_both_agree_on_thousands_of_answers(tmp_path: Path) -> None:
     answers = 0
     met: set[object] = set()
-    for seed in range(24):
+    for seed in range(12):
         scored, results = agree(seed, tmp_path)
         answers += len(results)
         met |= {("case", result.status) for result in results}
@@ -204,7 +204,7 @@ def test_both_agree_on_thousands_of_answers(tmp_path: Path) -> None:
             met.add(("final", model.final.status))
         met |= {("rank", entry.rank) for entry in scored.card.ranking}
         met.add(("estimate", scored.card.estimate))
-    assert answers > 3000
+    assert answers > 1500
     statuses = ("valid", "invalid", "incomplete")
     wanted: set[object] = {(level, s) for level in ("case", "task", "final") for s in statuses}
     wanted |= {("rank", 1), ("rank", 2), ("rank", None), ("estimate", True), *GATES}

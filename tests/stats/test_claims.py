@@ -266,6 +266,7 @@ LABELLED_CALLS = st.lists(
 )
 
 
+@settings(max_examples=30, deadline=None)
 @given(LABELLED_CALLS, st.integers(0, 10**6))
 def test_stats_2_pooled_laws_hold_for_equal_item_counts(
     calls: list[tuple[int, float]], at: int

@@ -150,7 +150,7 @@ def test_r17_an_older_store_that_cannot_be_written_is_read_from_a_copy(tmp_path:
     with closing(sqlite3.connect(store)) as database:
         for column in ("uncertain_usd", "eval_file", "race", "redact", "unstored"):
             database.execute(f"ALTER TABLE runs DROP COLUMN {column}")
-        for table in ("batch_jobs", "batch_items"):
+        for table in ("batch_jobs", "batch_items", "events"):
             database.execute(f"DROP TABLE {table}")
         database.execute("PRAGMA user_version = 3")
     with (

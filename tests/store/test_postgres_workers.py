@@ -117,7 +117,7 @@ def test_what_is_sent_to_the_database_again_counts_once(
     lost = UncertainCost(uuid4(), 0.125, run.worker, run.id)
     writer = PostgresWriter(store.url, Spill(store.url))
     for _ in range(2):
-        assert reserve_allowance(connection, reserved)
+        assert reserve_allowance(connection, reserved, reserved.usd).is_given
         writer.write([lost])
     writer.close()
     budget = connection.execute("SELECT spent_usd, reserved_usd FROM callscore.budgets").fetchone()

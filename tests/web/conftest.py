@@ -1,4 +1,4 @@
-"""One sample run and one server for all tests of the app that change nothing."""
+"""One sample run and one server for all tests that change nothing; one browser per module."""
 
 from __future__ import annotations
 
@@ -6,23 +6,32 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
 import commands
-from web_server import SAMPLE_EVAL, Served, serve
+from browser import open_browser
+from web_server import Served, read_address
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A browser; not for longer than a module, as its loop would run in the tests of others."""
+    with open_browser() as found:
+        yield found
 
 
 @pytest.fixture(scope="session")
-def sample_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with one complete run of simulated models on the sample calls."""
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The sample in the app, as a newcomer starts it: simulated models on the sample calls."""
     store = tmp_path_factory.mktemp("served") / "runs.db"
-    done = commands.run("run", SAMPLE_EVAL, "--store", store)
-    assert done.returncode == 0, done.stderr
-    return store
-
-
-@pytest.fixture(scope="session")
-def served(sample_store: Path) -> Iterator[Served]:
-    """A server with a session."""
-    with serve(sample_store) as server:
+    process = commands.start("demo", "--serve", "--port", 0, "--store", store)
+    with read_address(process) as server:
+        server.store = store
         server.enter()
         yield server
+
+
+@pytest.fixture(scope="session")
+def sample_store(served: Served) -> Path:
+    """The store of the sample: one complete run."""
+    return served.store

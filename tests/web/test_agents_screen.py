@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 import commands
-from browser import open_browser
+from browser import Tab
 from scenario_runs import call_first_tool, scenario_data
 from stub_servers import serving
 from web_server import Served, serve
@@ -49,13 +49,10 @@ def test_the_steps_of_every_scenario_are_shown_and_the_first_divergence_is_said(
 
 
 def test_a_scenario_opens_at_its_first_divergence_with_plans_and_arguments(
-    agents: Served,
+    browser: Browser, agents: Served
 ) -> None:
-    with open_browser() as browser:
-        page = browser.new_page()
-        name, _, value = agents.cookie.partition("=")
-        page.context.add_cookies([{"name": name, "value": value, "url": agents.origin}])
-        page.goto(f"{agents.origin}/runs/1/agents")
+    with Tab(browser, agents) as tab:
+        page = tab.open("/runs/1/agents")
         page.locator(".signs[aria-label*=divergence]").first.click()
         expect(page.locator(".timeline li.diverges details[open] svg")).to_have_count(2)
         expect(page.locator(".timeline")).to_contain_text("first divergence")

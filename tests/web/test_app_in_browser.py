@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
-from browser import open_browser
+from browser import Tab, serious_findings
 from web_server import Served
 
 SCREENS = (
@@ -19,43 +16,6 @@ SCREENS = (
     "/runs/1/matrix",
     "/runs/1/cases/1?model=hasty&seek=qa.false_pass_rate",
 )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as found:
-        yield found
-
-
-class Tab:
-    """A tab with a session; it remembers messages and requests."""
-
-    def __init__(self, browser: Browser, served: Served, **options: object) -> None:
-        self.served = served
-        self.context = browser.new_context(**options)  # type: ignore[arg-type]
-        self.context.set_default_timeout(0)
-        name, _, value = served.cookie.partition("=")
-        self.context.add_cookies([{"name": name, "value": value, "url": served.origin}])
-        self.page: Page = self.context.new_page()
-        self.noise: list[str] = []
-        self.page.on("console", lambda message: self.noise.append(message.text))
-        self.page.on("pageerror", lambda error: self.noise.append(str(error)))
-        self.page.on("request", self._note)
-
-    def _note(self, request: object) -> None:
-        url = str(getattr(request, "url", ""))
-        if not url.startswith(self.served.origin):
-            self.noise.append(url)
-
-    def open(self, path: str) -> Page:
-        self.page.goto(self.served.origin + path)
-        return self.page
-
-    def __enter__(self) -> Tab:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.context.close()
 
 
 @pytest.mark.parametrize("script", [True, False])
@@ -93,38 +53,67 @@ def test_a_filter_replaces_the_rows_and_back_restores_rows_and_controls(
         assert tab.noise == []
 
 
-def test_keys_go_to_the_next_case_and_to_the_search(browser: Browser, served: Served) -> None:
+def test_every_key_of_the_list_does_what_it_says(browser: Browser, served: Served) -> None:
     with Tab(browser, served) as tab:
         page = tab.open("/runs/1/cases/1")
-        expect(page.locator("#theme")).to_be_visible()
-        page.keyboard.press("j")
-        expect(page).to_have_url(f"{served.origin}/runs/1/cases/2")
-        expect(page.locator("#theme")).to_be_visible()
-        page.keyboard.press("k")
-        expect(page).to_have_url(f"{served.origin}/runs/1/cases/1")
+        case = f"{served.origin}/runs/1/cases"
+
+        def press(keys: str, address: str) -> None:
+            expect(page.locator("#theme")).to_be_visible()  # the script has run
+            for key in keys.split():
+                page.keyboard.press(key)
+            expect(page).to_have_url(address)
+
+        press("j", f"{case}/2")
+        press("k", f"{case}/1")
+        press("]", f"{case}/1?model=hasty&model=careful&model=rules")
+        press(".", f"{case}/1?model=hasty&model=careful&model=rules")
+        expect(page.locator("details[open] summary", has_text="Raw replies")).to_be_visible()
+        press("?", f"{case}/1?model=hasty&model=careful&model=rules")
+        expect(page.locator("#keys")).to_contain_text("Scorecard")
+        page.keyboard.press("Escape")
+        press("g s", f"{served.origin}/runs/1/scorecard")
+        press("g h", f"{served.origin}/")
         tab.open("/runs/1/matrix")
-        expect(page.locator("#theme")).to_be_visible()
-        page.keyboard.press("/")
+        press("/", f"{served.origin}/runs/1/matrix")
         expect(page.get_by_label("Search", exact=True)).to_be_focused()
         page.keyboard.type("j?")
         expect(page.get_by_label("Search", exact=True)).to_have_value("j?")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious_and_nothing_scrolls_sideways(
-    browser: Browser, served: Served, scheme: str
+def test_a_narrow_case_shows_the_transcript_or_the_answers(
+    browser: Browser, served: Served
 ) -> None:
-    width = 1280 if scheme == "light" else 390
+    with Tab(browser, served, viewport={"width": 390, "height": 800}) as tab:
+        page = tab.open("/runs/1/cases/1")
+        expect(page.locator(".answers")).to_be_hidden()
+        page.get_by_label("Answers").check()
+        expect(page.locator(".answers")).to_be_visible()
+        expect(page.locator(".transcript")).to_be_hidden()
+
+
+def look(browser: Browser, served: Served, path: str, width: int, scheme: str) -> None:
     size = {"width": width, "height": 900}
     with Tab(browser, served, viewport=size, color_scheme=scheme, bypass_csp=True) as tab:
-        for path in SCREENS:
-            page = tab.open(path)
-            page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
-            found = Axe().run(page).response["violations"]
-            serious = [
-                (path, one["id"], [node["target"] for node in one["nodes"]][:3])
-                for one in found
-                if one["impact"] in ("serious", "critical")
-            ]
-            assert serious == []
+        page = tab.open(path)
+        assert serious_findings(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize(
+    ("path", "width", "scheme"), [(SCREENS[1], 1280, "light"), (SCREENS[-1], 390, "dark")]
+)
+def test_axe_finds_nothing_serious_and_nothing_scrolls_sideways(
+    browser: Browser, served: Served, path: str, width: int, scheme: str
+) -> None:
+    look(browser, served, path, width, scheme)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", SCREENS)
+@pytest.mark.parametrize("width", [390, 800, 1280, 1920])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_on_any_screen(
+    browser: Browser, served: Served, path: str, width: int, scheme: str
+) -> None:
+    look(browser, served, path, width, scheme)

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, expect
 
 import commands
-from browser import open_browser
+from browser import Tab
 from web_server import Served, serve
 
-MODELS = "/compare/1/1"
+A, B = "careful", "hasty"
+MODELS = f"/compare/1/1?a={A}&b={B}"
 
 
 def compare_json(store: Path, a: str, b: str) -> dict[str, object]:
@@ -23,19 +24,18 @@ def compare_json(store: Path, a: str, b: str) -> dict[str, object]:
     return found
 
 
-def models_of(served: Served) -> tuple[str, str]:
-    """The two models that are compared if none is named."""
-    title = served.ask(MODELS).text.partition("<h1")[2].partition("</h1>")[0].partition(">")[2]
-    first, _, second = title.partition(" → ")
-    return first, second
+def compared(served: Served, path: str) -> str:
+    """The page, asked again until the two are compared."""
+    while "being compared" in (page := served.ask(path).text):
+        pass
+    return page
 
 
 def test_the_conclusion_and_the_counts_are_those_of_the_command(
     served: Served, sample_store: Path
 ) -> None:
-    a, b = models_of(served)
-    told = compare_json(sample_store, a, b)
-    page = served.ask(f"{MODELS}?a={a}&b={b}").text
+    told = compare_json(sample_store, A, B)
+    page = compared(served, MODELS)
     assert str(told["conclusion"]).partition("[")[0] in page
     counts = told["counts"]
     assert isinstance(counts, dict)
@@ -44,20 +44,16 @@ def test_the_conclusion_and_the_counts_are_those_of_the_command(
         assert f"<b>{number}</b>" in page
 
 
-def test_a_filter_leaves_its_cases_and_a_case_opens_on_the_diff(served: Served) -> None:
-    with open_browser() as browser:
-        page: Page = browser.new_page()
-        page.context.add_cookies(
-            [{"name": served.cookie.partition("=")[0], "value": served.cookie.partition("=")[2],
-              "url": served.origin}]
-        )  # fmt: skip
-        a, b = models_of(served)
-        page.goto(f"{served.origin}{MODELS}?a={b}&b={a}")
+def test_a_filter_leaves_its_cases_and_a_case_opens_on_the_diff(
+    browser: Browser, served: Served
+) -> None:
+    with Tab(browser, served) as tab:
+        page = tab.open(MODELS)
         chosen = page.locator(".filter", has_text="broken")
         number = int(chosen.locator("b").inner_text())
         assert number
         chosen.click()
-        expect(page).to_have_url(f"{served.origin}{MODELS}?a={b}&b={a}&show=broken")
+        expect(page).to_have_url(f"{served.origin}{MODELS}&show=broken")
         expect(page.locator("output.count")).to_have_text(
             f"{number} case" + ("s" if number > 1 else "")
         )
@@ -70,7 +66,7 @@ def test_a_filter_leaves_its_cases_and_a_case_opens_on_the_diff(served: Served) 
 
 @pytest.mark.parametrize(
     ("query", "named"),
-    [("?a=nobody", "expected one of"), ("?show=worse", "expected one of all, broken")],
+    [("&a=nobody", "given 2 times"), ("&show=worse", "expected one of all, broken")],
 )
 def test_an_unknown_value_is_refused_with_the_allowed_ones(
     served: Served, query: str, named: str
@@ -90,10 +86,10 @@ def test_runs_that_are_not_comparable_are_compared_only_if_forced(tmp_path: Path
         assert done.returncode == 0, done.stderr
     with serve(tmp_path / "runs.db") as served:
         served.enter()
-        refused = served.ask("/compare/1/2").text
+        refused = compared(served, "/compare/1/2")
         assert "not comparable" in refused
         assert "/compare/1/2?force=true" in refused
-        forced = served.ask("/compare/1/2?force=true").text
+        forced = compared(served, "/compare/1/2?force=true")
         assert "Cases that changed" in forced
         chosen = served.ask("/compare?first=1&second=2")
         assert chosen.headers["Location"] == "/compare/1/2"

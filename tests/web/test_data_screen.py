@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 import commands
-from browser import open_browser
+from browser import Tab
 from command_server import NEVER_S
 from web_server import Served, serve
 
@@ -63,18 +63,12 @@ def send(served: Served, to: str, files: Mapping[str, tuple[str, bytes]]) -> Sen
 
 
 def test_files_are_dropped_mapped_and_written_as_the_command_writes_them(
-    importing: Served, tmp_path: Path
+    browser: Browser, importing: Served, tmp_path: Path
 ) -> None:
     for name, content in FILES.items():
         (tmp_path / name).write_text(content, encoding="utf-8")
-    with open_browser() as browser:
-        page = browser.new_page()
-        errors: list[str] = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("dialog", lambda dialog: errors.append(dialog.message))
-        key, _, value = importing.cookie.partition("=")
-        page.context.add_cookies([{"name": key, "value": value, "url": importing.origin}])
-        page.goto(f"{importing.origin}/data")
+    with Tab(browser, importing) as tab:
+        page = tab.open("/data")
         page.set_input_files("input[name=calls]", [tmp_path / "anna.txt", tmp_path / "ओम्.txt"])
         page.set_input_files("input[name=form]", tmp_path / "form.csv")
         page.set_input_files("input[name=marks]", tmp_path / "marks.csv")
@@ -90,7 +84,7 @@ def test_files_are_dropped_mapped_and_written_as_the_command_writes_them(
         expect(page.locator(".said")).to_contain_text("नमस्ते <script>alert(1)</script>")
         page.get_by_role("button", name="Write 2 cases").click()
         expect(page.locator(".downloads")).to_contain_text("callscore run")
-        assert not errors
+        assert tab.noise == []
         number = page.url.rpartition("/")[2]
     command = ["anna.txt", "ओम्.txt", "--form", "form.csv", "--gold", "marks.csv"]
     done = commands.run(

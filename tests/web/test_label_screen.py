@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 import commands
-from browser import open_browser
+from browser import Tab
 from callscore.uploads.data_folder import DataFolder
 from callscore.uploads.label_book import QuotedSpan, quoted
 from callscore.uploads.worker import write_limited
@@ -23,16 +23,38 @@ Opening,verify,"Did the agent verify, who is calling?",Yes=5; No=0,yes,yes
 CALL = "Agent: 👋 नमस्ते, good morning.\nCustomer: 카드를 잃어버렸어요.\n"
 
 
-class Labelling(NamedTuple):
+class People(NamedTuple):
+    """Two people, each with a server of their own, on one folder of data sets."""
+
     ann: Served
     ben: Served
     folder: Path
 
 
+class Labelling(NamedTuple):
+    """The two people, and a data set of two calls that nobody has labelled."""
+
+    ann: Served
+    ben: Served
+    folder: Path
+    path: str
+
+
+@pytest.fixture(scope="module")
+def people(sample_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
+    folder = tmp_path_factory.mktemp("labels")
+    with (
+        serve(sample_store, "--data", folder, "--author", "ann") as ann,
+        serve(sample_store, "--data", folder, "--author", "ben") as ben,
+    ):
+        ann.enter()
+        ben.enter()
+        yield People(ann, ben, folder)
+
+
 @pytest.fixture
-def labelling(sample_store: Path, tmp_path: Path) -> Iterator[Labelling]:
-    """Two people, each with a server of their own, on one data set of two calls."""
-    kept = DataFolder(tmp_path)
+def labelling(people: People) -> Labelling:
+    kept = DataFolder(people.folder)
     data = kept.create()
     for name, role, text in (
         ("one.txt", "calls", CALL), ("two.txt", "calls", CALL), ("form.csv", "form", FORM),
@@ -41,43 +63,37 @@ def labelling(sample_store: Path, tmp_path: Path) -> Iterator[Labelling]:
             arriving.write(text.encode())
         data = kept.add(data, arriving)
     write_limited(data)
-    with (
-        serve(sample_store, "--data", tmp_path, "--author", "ann") as ann,
-        serve(sample_store, "--data", tmp_path, "--author", "ben") as ben,
-    ):
-        ann.enter()
-        ben.enter()
-        yield Labelling(ann, ben, data.folder)
+    return Labelling(people.ann, people.ben, data.folder, f"/label/{data.number}")
 
 
-def answer(person: Served, call: int, item: int, word: str, comment: str = "") -> None:
+def answer(person: Served, path: str, item: int, word: str, comment: str = "") -> None:
     form = {"item": str(item), "answer": word, "comment": comment}
-    assert person.ask(f"/label/1/{call}", "POST", form=form).status == 303
+    assert person.ask(path, "POST", form=form).status == 303
 
 
-def pages(person: Served) -> str:
-    return "".join(person.ask(f"/label/1{path}").text for path in ("", "/1", "/2", "/sheet"))
+def pages(person: Served, path: str) -> str:
+    return "".join(person.ask(path + more).text for more in ("", "/1", "/2", "/sheet"))
 
 
 def test_two_people_label_blind_and_the_files_are_those_of_annotate(labelling: Labelling) -> None:
-    ann, ben, folder = labelling
+    ann, ben, folder, path = labelling
     for call in (1, 2):
-        answer(ann, call, 1, "Yes", "secret of ann")
-        answer(ann, call, 2, "N/A")
-    answer(ben, 1, 1, "No")
-    assert "secret of ann" not in pages(ben)
-    assert "κ" not in pages(ben)
-    assert "κ" not in pages(ann)
-    answer(ben, 1, 2, "N/A")
-    answer(ben, 2, 1, "Yes")
-    assert ben.ask("/label/1/2", "POST", form={"item": "2", "skip": "true"}).status == 303
-    told = ann.ask("/label/1").text
+        answer(ann, f"{path}/{call}", 1, "Yes", "secret of ann")
+        answer(ann, f"{path}/{call}", 2, "N/A")
+    answer(ben, f"{path}/1", 1, "No")
+    assert "secret of ann" not in pages(ben, path)
+    assert "κ" not in pages(ben, path)
+    assert "κ" not in pages(ann, path)
+    answer(ben, f"{path}/1", 2, "N/A")
+    answer(ben, f"{path}/2", 1, "Yes")
+    assert ben.ask(f"{path}/2", "POST", form={"item": "2", "skip": "true"}).status == 303
+    told = ann.ask(path).text
     assert "the same answer on 67% of 3 pairs" in told
     form = {"item": "1", "answer": "Yes"}
-    assert ann.ask("/label/1/resolve", "POST", form=form).status == 303
-    assert ann.ask("/label/1/write", "POST").status == 303
+    assert ann.ask(f"{path}/resolve", "POST", form=form).status == 303
+    assert ann.ask(f"{path}/write", "POST").status == 303
     for name, person in (("ann", ann), ("ben", ben)):
-        (folder / f"{name}.csv").write_text(person.ask("/label/1/sheet").text, encoding="utf-8")
+        (folder / f"{name}.csv").write_text(person.ask(f"{path}/sheet").text, encoding="utf-8")
     (folder / "decided.csv").write_text("call_id,part,item,answer\none,questions,greet,Yes\n")
     done = commands.run(
         "annotate", "transcripts.jsonl", "--task", "qa", "--form", "files/form.csv",
@@ -89,14 +105,10 @@ def test_two_people_label_blind_and_the_files_are_those_of_annotate(labelling: L
 
 
 def test_keys_answer_and_a_selection_becomes_a_quote_on_the_right_letters(
-    labelling: Labelling,
+    browser: Browser, labelling: Labelling
 ) -> None:
-    ann = labelling.ann
-    with open_browser() as browser:
-        page = browser.new_page()
-        name, _, value = ann.cookie.partition("=")
-        page.context.add_cookies([{"name": name, "value": value, "url": ann.origin}])
-        page.goto(f"{ann.origin}/label/1/1")
+    with Tab(browser, labelling.ann) as tab:
+        page = tab.open(f"{labelling.path}/1")
         page.evaluate(
             """() => {
               const node = document.querySelector('[data-turn="0"]').firstChild;
@@ -111,11 +123,30 @@ def test_keys_answer_and_a_selection_becomes_a_quote_on_the_right_letters(
         expect(page.locator("[data-turn='0'] mark")).to_have_text("नमस्ते")
         page.keyboard.press("0")
         expect(page.locator("h1")).to_have_text("two")
-        page.goto(f"{ann.origin}/label/1/1")
+        tab.open(f"{labelling.path}/1")
         expect(page.locator(".answers-given")).to_contain_text("cannot tell")
 
 
+def test_a_draft_stays_until_it_is_saved_and_not_longer(
+    browser: Browser, labelling: Labelling
+) -> None:
+    with Tab(browser, labelling.ann) as tab:
+        page = tab.open(f"{labelling.path}/1")
+        page.locator("textarea").fill("not saved yet")
+        page.reload()
+        expect(page.locator("textarea")).to_have_value("not saved yet")
+        page.get_by_role("button", name="Yes").click()
+        expect(page.locator("h2").first).to_contain_text("2 of 2")
+        assert page.evaluate("Object.keys(sessionStorage)") == []
+        tab.open(f"{labelling.path}/1?item=1")
+        expect(page.locator("textarea")).to_have_value("not saved yet")
+        page.locator("textarea").fill("changed")
+        page.reload()
+        expect(page.locator("textarea")).to_have_value("changed")
+
+
 def test_an_answer_that_is_none_is_refused(labelling: Labelling) -> None:
+    ann, path = labelling.ann, labelling.path
     for form in (
         {"item": "1"},
         {"item": "1", "answer": "Maybe"},
@@ -123,9 +154,9 @@ def test_an_answer_that_is_none_is_refused(labelling: Labelling) -> None:
         {"item": "1", "answer": "Yes", "quotes": '[{"turn": 0, "start": 0, "end": 999}]'},
         {"item": "1", "answer": "Yes", "quotes": "x"},
     ):
-        assert labelling.ann.ask("/label/1/1", "POST", form=form).status in (400, 422), form
-        assert labelling.ann.ask("/label/1/resolve", "POST", form=form).status == 403
-    assert labelling.ann.ask("/label/1/3").status == 404
+        assert ann.ask(f"{path}/1", "POST", form=form).status in (400, 422), form
+        assert ann.ask(f"{path}/resolve", "POST", form=form).status == 403
+    assert ann.ask(f"{path}/3").status == 404
 
 
 def test_quotes_are_counted_by_code_points() -> None:

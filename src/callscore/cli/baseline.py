@@ -61,7 +61,8 @@ def set_baseline(
     path = target or _default_path(run)
     read = [file for file in (Path(run), eval_file, store or DEFAULT_STORE) if file]
     check_targets([path], read)
-    baseline = make_baseline(load_input(run, SearchPaths(store, eval_file)), models)
+    with load_input(run, SearchPaths(store, eval_file)) as found:
+        baseline = make_baseline(found, models)
     with atomic_write(path) as file:
         file.write(baseline_json(baseline))
     say(f"{path}: {show_count(len(baseline.models), 'model')}: {', '.join(baseline.models)}")

@@ -85,7 +85,7 @@ def demo(
         card = source.card
         output.write_scorecard(card, json_file)
         scenarios = score_samples(steps.add)
-        source = with_scenarios(source, scenarios, steps)
+        source = with_scenarios(source, config, scenarios, steps)
         write_reports(msgspec.structs.replace(source, title=TITLE), targets)
     if json_file == output.STANDARD_OUTPUT:
         return

@@ -112,7 +112,8 @@ def plan(
     if pilot is None:
         found = plan_from_assumptions(goals)
     else:
-        found = plan_from_pilot(load_input(pilot, SearchPaths(store, eval_file)), goals)
+        with load_input(pilot, SearchPaths(store, eval_file)) as scored:
+            found = plan_from_pilot(scored, goals)
     raw = escape_json(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
     if json_file is not None:
         output.write_bytes(json_file, raw)

@@ -75,6 +75,7 @@ def query(
     from callscore.core.errors import UsageError
     from callscore.export.query import QueryLimits, run_query, tables_of
     from callscore.export.sources import SourceRequest
+    from callscore.results.sources import indexed_source
     from callscore.store.files import check_targets
 
     if output is not None and form == "table":
@@ -90,7 +91,10 @@ def query(
         os._exit(UsageError.exit_code)
 
     limits = QueryLimits(timeout, max_mb)
-    with tables_of(request) as tables, run_query(tables.folder, sql, limits, give_up) as result:
+    with (
+        tables_of(request, indexed_source) as tables,
+        run_query(tables.folder, sql, limits, give_up) as result,
+    ):
         if form == "table":
             _print_table(result)
         else:

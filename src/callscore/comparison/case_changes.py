@@ -35,7 +35,7 @@ def find_changes(
     changes = []
     for case_id, runs in first.items():
         others = second.get(case_id)
-        if others is None or runs == others:
+        if not runs or not others or runs == others:
             continue
         before, after = _summarise(runs, call_gates), _summarise(others, call_gates)
         change = _compare_case(case_id, before, after, weights.get(before.task, 0.0))

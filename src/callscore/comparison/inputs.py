@@ -1,8 +1,9 @@
-"""Inputs of comparisons: stored runs, scored again, and scorecard files with their results."""
+"""Inputs of comparisons: stored runs, and scorecard files with their results."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,13 +19,14 @@ from callscore.core.scorecard import AS_RECOMMENDED, CaseResult, Decide, ModelSc
 from callscore.core.signature import KINDS, parts_of
 from callscore.core.task import SCENARIO
 from callscore.evaluate.scenarios import read_documents
-from callscore.evaluate.scorecards import contributions_of
+from callscore.evaluate.scorecards import contributions_by_model
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.evaluate.shape import model_shape
 from callscore.export.sources import card_source, newest_run, rescore_run
 from callscore.report.source import CaseView
+from callscore.results import open_results
 from callscore.runner.prepare import RunOptions
-from callscore.stats.contributions import Contributions, ModelShape, TaskContributions
+from callscore.stats.contributions import Contributions, ModelShape
 from callscore.store.address import StoreAddress
 from callscore.suites.registry import Catalog
 
@@ -102,18 +104,25 @@ def split_target(name: str) -> tuple[str, str | None]:
     return name, None
 
 
-def load_input(target: str, places: SearchPaths, results: Path | None = None) -> ComparisonInput:
-    """Load a run by its id or eval file, scored again, or a scorecard that --json wrote."""
+@contextmanager
+def load_input(
+    target: str, places: SearchPaths, results: Path | None = None
+) -> Iterator[ComparisonInput]:
+    """Load a run by its id or eval file, or a scorecard that --json wrote."""
     if target.isdecimal():
-        return _load_run(
-            int(target), places.store or DEFAULT_STORE, places.eval_file, f"run {target}"
-        )
+        store = places.store or DEFAULT_STORE
+        with _indexed_input(int(target), store, places.eval_file, f"run {target}") as found:
+            yield found
+        return
     path = Path(target)
     if path.suffix.lower() in EVAL_FILES:
         config = load_eval(path, places.store)
         run_id = newest_run(config)
-        return _load_run(run_id, config.store, config.path, f"run {run_id} of {path.name}")
-    return input_from_card(card_source(path).card, path.name, results)
+        label = f"run {run_id} of {path.name}"
+        with _indexed_input(run_id, config.store, config.path, label) as found:
+            yield found
+        return
+    yield input_from_card(card_source(path).card, path.name, results)
 
 
 def input_from_card(card: Scorecard, label: str, results: Path | None = None) -> ComparisonInput:
@@ -157,24 +166,43 @@ def _contributions_of_documents(card: Scorecard) -> Mapping[str, Contributions]:
     return contributions_by_model([read_documents(card.documents.values())], card)
 
 
-def _load_run(
+@contextmanager
+def _indexed_input(
+    run_id: int, store: StoreAddress, eval_file: Path | None, label: str
+) -> Iterator[ComparisonInput]:
+    """A stored run from its index, which is built if it is stale."""
+    with closing(open_results(store, eval_file)) as opened:
+        if not opened.keeps_index:
+            yield rescored_input(run_id, store, eval_file, label)
+            return
+        if not opened.is_fresh(run_id):
+            opened.build(run_id)
+        found = opened.source(run_id)
+        scoring = opened.config(run_id).scoring
+        yield ComparisonInput(
+            label,
+            found.card,
+            scoring.catalog,
+            opened.contributions(run_id),
+            opened.results(run_id, _as_compared),
+            found.absent,
+            decide=scoring.decide,
+        )
+
+
+def rescored_input(
     run_id: int, store: StoreAddress, eval_file: Path | None, label: str
 ) -> ComparisonInput:
+    """A run of a store that cannot be written, and so keeps no index: it is scored each time."""
     results: dict[str, dict[str, list[CaseResult]]] = {}
     scored: list[ScoringResult] = []
 
-    def add(case_id: str, result: CaseResult) -> None:
-        results.setdefault(result.model, {}).setdefault(case_id, []).append(result)
-
-    def add_case(view: CaseView) -> None:
+    def add(view: CaseView | StepView) -> None:
         for answer in view.answers:
-            add(view.case.id, answer.result)
+            result = _as_compared(answer.result)
+            results.setdefault(result.model, {}).setdefault(view.case.id, []).append(result)
 
-    def add_step(view: StepView) -> None:
-        for answer in view.answers:
-            add(view.case.id, _without_usage(answer.result))
-
-    options = RunOptions(on_case=add_case, on_step=add_step, on_scoring_result=scored.append)
+    options = RunOptions(on_case=add, on_step=add, on_scoring_result=scored.append)
     rescored = rescore_run(run_id, store, eval_file, options)
     scoring = rescored.prepared.config.scoring
     return ComparisonInput(
@@ -189,8 +217,8 @@ def _load_run(
 
 
 def _as_compared(result: CaseResult) -> CaseResult:
-    """A result of a file: of a step, its scores only."""
-    return _without_usage(result) if result.task == STEP_TASK else result
+    """A result as it is compared: of a step, its scores only."""
+    return _without_usage(result) if result.task in (STEP_TASK, SCENARIO) else result
 
 
 def _without_usage(result: CaseResult) -> CaseResult:
@@ -201,19 +229,6 @@ def _without_usage(result: CaseResult) -> CaseResult:
         if slug.rpartition(".")[2] not in STEP_USAGE
     }
     return msgspec.structs.replace(result, metrics=scores)
-
-
-def contributions_by_model(
-    results: Sequence[ScoringResult], card: Scorecard
-) -> Mapping[str, Contributions]:
-    """The contributions of every model, from the tallies of its calls and its scenarios."""
-    found: dict[str, dict[str, TaskContributions]] = {}
-    tasks = {model.model: model.tasks for model in card.models}
-    for result in results:
-        for model, of_model in result.tallies.items():
-            known = contributions_of(of_model, tasks.get(model, {}))
-            found.setdefault(model, {}).update(known)
-    return found
 
 
 def shapes_by_model(card: Scorecard, catalog: Catalog) -> dict[str, ModelShape]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -80,11 +81,12 @@ def compare(  # noqa: PLR0913  the options of a comparison are its parameters
     """
     places = SearchPaths(None if store is None else read_address(store), _path(eval_file))
     files = (None, None) if results is None else (_path(results[0]), _path(results[1]))
-    (one, model_one), (other, model_other) = _load_inputs(first, second, places, files)
-    one_model, other_model = _select_models((one, a or model_one), (other, b or model_other))
-    if decide:
-        one_model = one_model._replace(decide=read_decide(decide))
-    return compare_models(one_model, other_model, force=force, all_rows=all_rows)
+    with ExitStack() as stack:
+        (one, model_one), (other, model_other) = _load_inputs(first, second, places, files, stack)
+        one_model, other_model = _select_models((one, a or model_one), (other, b or model_other))
+        if decide:
+            one_model = one_model._replace(decide=read_decide(decide))
+        return compare_models(one_model, other_model, force=force, all_rows=all_rows)
 
 
 def _path(path: str | os.PathLike[str] | None) -> Path | None:
@@ -99,6 +101,7 @@ def _load_inputs(
     second: Comparable,
     places: SearchPaths,
     files: tuple[Path | None, Path | None],
+    stack: ExitStack,
 ) -> tuple[_NamedInput, _NamedInput]:
     """Load both inputs; a run or a card that is used twice is loaded once."""
     loaded: dict[tuple[str, Path | None], ComparisonInput] = {}
@@ -112,7 +115,7 @@ def _load_inputs(
         target, model = split_target(os.fspath(side) if not isinstance(side, int) else str(side))
         key = (target, results)
         if key not in loaded:
-            loaded[key] = load_input(target, places, results)
+            loaded[key] = stack.enter_context(load_input(target, places, results))
         return loaded[key], model
 
     is_same = first is second

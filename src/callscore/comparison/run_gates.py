@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from callscore.comparison.inputs import contributions_by_model, shapes_by_model
+from callscore.comparison.inputs import shapes_by_model
 from callscore.comparison.pseudovalues import pseudovalues_by_model
 from callscore.config.baseline import Baseline, BaselineModel, read_baseline
 from callscore.config.config import EvalConfig, load_eval
@@ -19,6 +19,7 @@ from callscore.config.regression import BaselineRuns
 from callscore.core.run import ignore_event
 from callscore.core.scorecard import CheckResult, Scorecard
 from callscore.engine.api_call import run_off_loop
+from callscore.evaluate.scorecards import contributions_by_model
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.runner.prepare import RunOptions, prepare
 from callscore.runner.run import RunResult, run_prepared

@@ -25,7 +25,7 @@ from callscore.scorecard.floors import floor_notes, with_floor, with_range
 from callscore.scorecard.model_score import score_open_task
 from callscore.scorecard.ranking import model_cost, rank, rank_zeroed
 from callscore.scorecard.tally import TaskTally
-from callscore.stats.contributions import Contributions, count_distinct
+from callscore.stats.contributions import Contributions, TaskContributions, count_distinct
 from callscore.suites.registry import Catalog, scenario_suite
 
 
@@ -160,14 +160,16 @@ def joint_scorecard(
 ) -> Scorecard:
     """The rows of calls and of scenarios on one card; its Final Score is that of the first."""
     cards = [scorecard(config, part, None if part.scenarios else judge_runner) for part in parts]
-    return cards[0] if len(cards) == 1 else add_rows(*cards)
+    return cards[0] if len(cards) == 1 else add_rows(config, *cards)
 
 
-def add_rows(card: Scorecard, other: Scorecard) -> Scorecard:
-    """Add the rows of another scorecard; the Final Score stays that of the first."""
+def add_rows(config: ScoreConfig, card: Scorecard, other: Scorecard) -> Scorecard:
+    """Add the rows of another scorecard, and decide by all of them; the Final Score stays that of
+    the first.
+    """
     rows = {model.model: model.tasks for model in other.models}
     times = {model.model: model.latency for model in other.models}
-    return msgspec.structs.replace(
+    both = msgspec.structs.replace(
         card,
         framework=f"{card.framework}+{other.framework}",
         suite=f"{card.suite}+{other.suite}",
@@ -184,6 +186,7 @@ def add_rows(card: Scorecard, other: Scorecard) -> Scorecard:
         notes=[*card.notes, *other.notes],
         documents=other.documents,
     )
+    return decide_again(config, both)
 
 
 def _nest_signature(signature: str) -> str:
@@ -230,6 +233,19 @@ def contributions_of(
         for task, tally in tallies.items()
         if tally.contributions is not None
     }
+
+
+def contributions_by_model(
+    results: Sequence[ScoringResult], card: Scorecard
+) -> Mapping[str, Contributions]:
+    """The contributions of every model, from the tallies of its calls and its scenarios."""
+    found: dict[str, dict[str, TaskContributions]] = {}
+    tasks = {model.model: model.tasks for model in card.models}
+    for result in results:
+        for model, of_model in result.tallies.items():
+            known = contributions_of(of_model, tasks.get(model, {}))
+            found.setdefault(model, {}).update(known)
+    return found
 
 
 def final_weights(config: ScoreConfig, result: ScoringResult) -> FinalWeights:

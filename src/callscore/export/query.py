@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from callscore.core.errors import MissingExtra, UsageError
 from callscore.export.report_file import write_folder
-from callscore.export.sources import SourceRequest, open_source
+from callscore.export.sources import RunOpener, SourceRequest, open_source
 from callscore.report.parquet import PARTITION, SUCCESS, TABLES, load_pyarrow, write_files
 from callscore.report.source import ReportOptions
 
@@ -64,7 +64,7 @@ class QueryResult(NamedTuple):
 
 
 @contextmanager
-def tables_of(request: SourceRequest) -> Iterator[Tables]:
+def tables_of(request: SourceRequest, open_run: RunOpener) -> Iterator[Tables]:
     """The folder of a Parquet export, or of one of a run that is deleted at the end."""
     folder = Path(request.target)
     if folder.is_dir():
@@ -76,7 +76,7 @@ def tables_of(request: SourceRequest) -> Iterator[Tables]:
     temporary = tempfile.TemporaryDirectory(prefix="callscore-")
     with temporary as name:
         folder = Path(name) / "tables"
-        with open_source(request) as source:
+        with open_source(request, open_run) as source:
             if not len(source.cases):
                 raise UsageError("; ".join(source.absent) or f"{request.target}: has no cases")
             write_folder(write_files(source, ReportOptions()), folder)

@@ -273,9 +273,11 @@ def source_of_run(
     )
 
 
-def with_scenarios(source: ReportSource, scored: Scorecard, steps: Cases) -> ReportSource:
+def with_scenarios(
+    source: ReportSource, config: ScoreConfig, scored: Scorecard, steps: Cases
+) -> ReportSource:
     """Add the rows, steps and documents of scenarios, scored on their own, to a source of calls."""
-    card = add_rows(source.card, scored)
+    card = add_rows(config, source.card, scored)
     return msgspec.structs.replace(
         source,
         card=card,

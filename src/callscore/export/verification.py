@@ -356,7 +356,7 @@ class _Verification:
         if not cards:
             self._add(CASES, "cannot be scored: contains no case")
             return
-        card = cards[0] if len(cards) == 1 else add_rows(*cards)
+        card = cards[0] if len(cards) == 1 else add_rows(self._job(), *cards)
         compared = CardComparison(self._read(CARD, Scorecard), card, lenient=lenient)
         self._add_all(CARD, compared.differences())
         if lenient:

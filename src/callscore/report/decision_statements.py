@@ -209,6 +209,8 @@ class Statement(NamedTuple):
     keyword: str
     text: str
     tone: Tone = "plain"
+    models: Sequence[str] = ()
+    """The models that it names."""
 
 
 def state_decision(card: Scorecard) -> list[Statement]:
@@ -233,7 +235,8 @@ def state_line(line: DecisionLine, origins: Origins) -> Statement:
     """Return one line of a decision with the names of its models in front."""
     names = f"{marked_names(line.models, origins)}: " if line.models else ""
     text = plain(f"{names}{line.why}.", MAX_LENGTH)
-    return Statement(plain(line.word, 20), text, TONES_OF_WORDS.get(line.word, "plain"))
+    tone = TONES_OF_WORDS.get(line.word, "plain")
+    return Statement(plain(line.word, 20), text, tone, line.models)
 
 
 def describe_estimate(card: Scorecard) -> str:

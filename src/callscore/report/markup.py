@@ -46,7 +46,7 @@ class LinkPolicy(NamedTuple):
 IN_PAGE = LinkPolicy(re.compile(r"#"), frozenset({"href"}), "links in a report must start with #")
 IN_APP = LinkPolicy(
     # browsers drop control characters from links, and read a backslash as a slash
-    re.compile(r"#|/(?![/\\])[^\\\x00-\x1f\x7f]*\Z"),
+    re.compile(r"\A(?:#|/(?![/\\])[^\\\x00-\x1f\x7f]*\Z)"),
     _LINKS,
     "links in the app must start with # or with one /",
 )

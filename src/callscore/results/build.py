@@ -50,7 +50,7 @@ def build_index(
         writer.add_steps(steps, verdicts_on_steps(scored))
         source = source_of_run(rescored.prepared, rescored.result, (), ())
         source = msgspec.structs.replace(source, absent=rescored.caveats)
-        writer.finish(run_id, fingerprint, source)
+        writer.finish(run_id, fingerprint, source, scored)
 
 
 @contextmanager

@@ -57,6 +57,7 @@ def case_row(
 ) -> CaseRow:
     """A case as a row; `given` has verdicts by model and repeat that its answers do not have."""
     case = view.case
+    said = turns(case.transcript)
     cells = fold(view.answers)
     scores = [cell.score for cell in cells if cell.score is not None]
     spread = max(scores) - min(scores) if scores else 0.0
@@ -67,12 +68,12 @@ def case_row(
         case.task,
         case.lang or "",
         _json(decode_case(msgspec.structs.replace(view, answers=())).tags),
-        len(turns(case.transcript)),
+        len(said),
         gold_words(case),
         marks_of(cells, spread),
         math.fsum(scores) / len(scores) if scores else None,
         spread,
-        said(case),
+        "\n".join([turn.text for turn in said]),
         cells,
         encode_view(view, with_replies=is_step),
         [row for answer in view.answers for row in _verdict_rows(answer, case, place, spec, given)],
@@ -81,10 +82,29 @@ def case_row(
 
 def fold(answers: Sequence[Answer]) -> list[CellRow]:
     """One cell per model, its repeats folded."""
+    if len({answer.result.model for answer in answers}) == len(answers):
+        return [_single_cell(answer) for answer in answers]
     by_model: dict[str, list[Answer]] = {}
     for answer in answers:
         by_model.setdefault(answer.model, []).append(answer)
     return [_cell(model, found) for model, found in by_model.items()]
+
+
+def _single_cell(answer: Answer) -> CellRow:
+    """The cell of a model that was asked once, as `_cell` gives it, without means of one value."""
+    result = answer.result
+    score = score_or_zero(result.status, result.score)
+    return CellRow(
+        result.model,
+        result.status,
+        score,
+        1,
+        1,
+        answer.cost_usd,
+        _distinct(result.reasons),
+        _distinct(result.flags),
+        _json({SCORE: score, **result.metrics}),
+    )
 
 
 def _cell(model: str, answers: Sequence[Answer]) -> CellRow:
@@ -99,8 +119,8 @@ def _cell(model: str, answers: Sequence[Answer]) -> CellRow:
         len(results),
         sum(one.status == status for one in results),
         math.fsum(costs) if costs else None,
-        _json(list(dict.fromkeys(reason for one in results for reason in one.reasons))),
-        _json(list(dict.fromkeys(flag for one in results for flag in one.flags))),
+        _distinct([reason for one in results for reason in one.reasons]),
+        _distinct([flag for one in results for flag in one.flags]),
         _json({SCORE: score, **_means(results)}),
     )
 
@@ -124,11 +144,6 @@ def marks_of(cells: Sequence[CellRow], spread: float) -> int:
     if len(statuses) > 1 or spread >= FAR_APART:
         found.append("different")
     return sum(MARKS[mark] for mark in found)
-
-
-def said(case: Case) -> str:
-    """What was said in a call, one line per turn."""
-    return "\n".join(turn.text for turn in turns(case.transcript))
 
 
 def gold_words(case: Case) -> str:
@@ -184,6 +199,10 @@ def _verdict_rows(
             is_gate and metric in result.reasons,
             suspected,
         )
+
+
+def _distinct(texts: Sequence[str]) -> str:
+    return _json(list(dict.fromkeys(texts)))
 
 
 def _json(value: object) -> str:

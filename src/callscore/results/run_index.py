@@ -90,7 +90,7 @@ class RunIndex:
             self._writer.add_steps(self._steps, verdicts_on_steps(self._scored))
             source = source_of_run(prepared, ran, (), ())
             found = fingerprint(progress, self._config)
-            self._writer.finish(ran.run_id, found, source)
+            self._writer.finish(ran.run_id, found, source, self._scored)
         except StoreError:
             self._steps = None
 

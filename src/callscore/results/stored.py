@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock, Thread
@@ -21,6 +21,7 @@ from callscore.evaluate.given_verdicts import verdict_record
 from callscore.export.sources import TaskPromptBuilder
 from callscore.report.source import Answer, CaseView, ReportSource
 from callscore.results.build import build_command, build_index
+from callscore.results.compared import CaseResults, KeptContributions, KeptResults
 from callscore.results.counts import count_cases
 from callscore.results.fingerprint import fingerprint, progress_in
 from callscore.results.port import (
@@ -191,7 +192,8 @@ class StoredResults:
 
     # Scoring
 
-    def _config(self, run: int) -> EvalConfig:
+    def config(self, run: int) -> EvalConfig:
+        """The eval file of a run, as it is now."""
         return self._config_of(self._record(run)[0])
 
     def _fingerprint(self, run: int) -> str:
@@ -299,7 +301,7 @@ class StoredResults:
         """What reports read of a run, as it is in the index."""
         scoring = self._scoring(run)
         kept = decode_card(self._index.card(scoring.id))
-        config = self._config(run)
+        config = self.config(run)
         return ReportSource(
             kept.card,
             template_of(kept.card),
@@ -309,6 +311,19 @@ class StoredResults:
             kept.provenance,
             TaskPromptBuilder(config.scoring),
         )
+
+    def contributions(self, run: int) -> KeptContributions:
+        """By model, what its calls add to its scores."""
+        scoring = self._scoring(run)
+        return KeptContributions(self._index, scoring.id, self._head(scoring).models)
+
+    def results(
+        self, run: int, change: Callable[[CaseResult], CaseResult]
+    ) -> Mapping[str, KeptResults]:
+        """By model and case, the results of a run, each as `change` returns it."""
+        scoring = self._scoring(run)
+        cases = CaseResults(self._index, scoring.id, change)
+        return {model: KeptResults(model, cases) for model in self._head(scoring).models}
 
     # Cases
 
@@ -406,7 +421,7 @@ class StoredResults:
         try:
             if scoring.fingerprint == self._fingerprint(run):
                 return False
-            config = self._config(run)
+            config = self.config(run)
             lines = (line for line in lines_of(config.scoring.case_sources))
             now = next((read_case(o)[0] for o in lines if read_case_head(o).id == case.id), None)
         except CallscoreError:

@@ -10,9 +10,11 @@ import msgspec
 from callscore.core.judging import Verdict
 from callscore.core.scorecard import Scorecard
 from callscore.core.spec import Spec
+from callscore.evaluate.scorecards import contributions_by_model
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.processes.value_bytes import from_bytes, to_bytes
 from callscore.report.source import Cases, CaseView, Provenance, ReportSource
+from callscore.results.compared import encode_contributions
 from callscore.results.rows import SCORE, case_row
 from callscore.store.results_index import CaseRow, ResultsIndex, Scoring
 from callscore.suites.registry import Catalog
@@ -135,8 +137,10 @@ class IndexWriter:
         self._index.add(self._scoring, self._waiting)
         self._waiting = []
 
-    def finish(self, run: int, fingerprint: str, source: ReportSource) -> None:
-        """Let the scoring take the place of the one before."""
+    def finish(
+        self, run: int, fingerprint: str, source: ReportSource, scored: Sequence[ScoringResult]
+    ) -> None:
+        """Let the scoring take the place of the one before; `scored` are its results."""
         self._flush()
         card = source.card
         leader = leader_of(card)
@@ -151,7 +155,9 @@ class IndexWriter:
             None if leader is None else card.model(leader).final.score,
         )
         scoring = Scoring(self._scoring, run, fingerprint, encode_head(head))
-        self._index.finish(scoring, encode_card(source))
+        found = contributions_by_model(scored, card)
+        contributions = {model: encode_contributions(of_model) for model, of_model in found.items()}
+        self._index.finish(scoring, encode_card(source), contributions)
         self._finished = True
 
 

@@ -48,6 +48,13 @@ def open_store(address: StoreAddress, *, only_reading: bool = False) -> Store:
     return PostgresStore(address, only_reading=only_reading)
 
 
+def is_read_only(address: StoreAddress) -> bool:
+    """Whether this process may not write to a store; a database is asked when it is written to."""
+    if not isinstance(address, Path):
+        return False
+    return not (os.access(address, os.W_OK) and os.access(address.parent, os.W_OK))
+
+
 def purge_store(address: StoreAddress, run_ids: Sequence[int]) -> PurgeResult:
     """Delete runs with every reply that no other run uses; raises UsageError for a living one."""
     if isinstance(address, Path):

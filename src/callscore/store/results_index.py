@@ -7,7 +7,7 @@ replace those of the scoring before; so readers never see half of one, and two p
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
@@ -26,7 +26,7 @@ from callscore.store.results_filter import LAST, CaseFilter, condition_of, order
 from callscore.store.run_records import decode_holder, encode_holder, has_ended, this_process
 
 SUFFIX = "-index"
-SCHEMA = 2
+SCHEMA = 3
 """Raised with every change of the tables: an index of another schema is replaced."""
 _TABLES = """
 CREATE TABLE scorings (
@@ -67,13 +67,17 @@ CREATE TABLE verdict_items (
     injection INTEGER NOT NULL
 );
 CREATE INDEX verdict_items_of_scoring ON verdict_items (scoring, id);
+CREATE TABLE contributions (
+    scoring INTEGER NOT NULL, model TEXT NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (scoring, model)
+);
 CREATE TABLE run_records (run INTEGER PRIMARY KEY, progress TEXT NOT NULL, record BLOB NOT NULL);
 CREATE TABLE people (
     run INTEGER NOT NULL, case_id TEXT NOT NULL, model TEXT NOT NULL, rep INTEGER NOT NULL,
     lines BLOB NOT NULL, PRIMARY KEY (run, case_id, model, rep)
 );
 """
-_OF_SCORING = ("cases", "cells", "views", "call_texts", "verdict_items")
+_OF_SCORING = ("cases", "cells", "views", "call_texts", "verdict_items", "contributions")
 _CASE_COLUMNS = "case_id, call_id, task, lang, tags, turns, gold, marks"
 
 
@@ -278,9 +282,13 @@ class ResultsIndex:
                 [(scoring, *row) for case in cases for row in case.verdicts],
             )
 
-    def finish(self, scoring: Scoring, card: bytes) -> None:
-        """Let a scoring take the place of the one before."""
+    def finish(self, scoring: Scoring, card: bytes, contributions: Mapping[str, bytes]) -> None:
+        """Let a scoring take the place of the one before; `contributions` are those by model."""
         with self._writing() as connection:
+            connection.executemany(
+                "INSERT INTO contributions VALUES (?, ?, ?)",
+                [(scoring.id, model, body) for model, body in contributions.items()],
+            )
             connection.execute(
                 "UPDATE scorings SET finished = 1, holder = NULL, run = ?, fingerprint = ?,"
                 " head = ?, card = ? WHERE id = ?",
@@ -369,6 +377,18 @@ class ResultsIndex:
             (scoring, after, most),
         )
         return [(place, bytes(body)) for place, body in rows]
+
+    def contributions(self, scoring: int, model: str) -> bytes | None:
+        """What the calls of a model add to its scores, encoded by `results`."""
+        rows = self._rows(
+            "SELECT body FROM contributions WHERE scoring = ? AND model = ?", (scoring, model)
+        )
+        return bytes(rows[0][0]) if rows else None
+
+    def places(self, scoring: int) -> list[tuple[str, int]]:
+        """The id and the place of every case, in the order of places."""
+        rows = self._rows("SELECT case_id, place FROM cases WHERE scoring = ?", (scoring,))
+        return sorted(rows, key=lambda row: row[1])
 
     def place_of(self, scoring: int, case_id: str) -> int | None:
         """The place of a case by its id."""

@@ -26,6 +26,17 @@ RUN_TABS = {
     "agents": "Agents",
 }
 """The words of paths, and the tabs of a run; a tab is shown if a screen serves its path."""
+RUN_KEYS = {
+    "": "d",
+    "scorecard": "s",
+    "questions": "q",
+    "matrix": "m",
+    "review": "r",
+    "judge": "j",
+    "gold": "g",
+    "agents": "a",
+}
+"""The letter behind `g` that goes to a tab."""
 SITE_TABS = {
     "/": "Runs",
     "/compare": "Compare",
@@ -33,11 +44,14 @@ SITE_TABS = {
     "/label": "Label",
     "/events": "Log",
 }
+SITE_KEYS = {"/": "h", "/compare": "c", "/data": "i", "/label": "l", "/events": "e"}
 KEYS = {
     "j": "next",
     "k": "previous",
     "/": "search",
-    "g": "then a letter: go to a tab",
+    "[ ]": "the model before or after",
+    ".": "raw replies",
+    "1 – 9": "the answer that is shown with the digit",
     "?": "these keys",
 }
 HTMX_CONFIG = '{"prefix":"","includeIndicatorCSS":false}'
@@ -80,7 +94,7 @@ def render_page(page: Page, site: Site, session: WebSession | None) -> str:
         _top(site, session),
         _run_tabs(page, site) if page.run is not None else None,
         tag("main", page.main, id="main", tabindex=-1),
-        _keys(),
+        _keys(page, site),
     ]
     return (
         f'<!doctype html><html lang="en"><head>{join(head)}</head>'
@@ -89,7 +103,11 @@ def render_page(page: Page, site: Site, session: WebSession | None) -> str:
 
 
 def _top(site: Site, session: WebSession | None) -> Html:
-    tabs = [link(label, path) for path, label in SITE_TABS.items() if site.has(path)]
+    tabs = [
+        link(label, path, data_key=f"g {SITE_KEYS[path]}")
+        for path, label in SITE_TABS.items()
+        if site.has(path)
+    ]
     who: list[Child] = []
     if session is not None:
         who = [tag("span", plain(session.author, 40), class_="who", title=f"role: {session.role}")]
@@ -123,7 +141,8 @@ def _tabs(run: RunLine, here: str, site: Site) -> list[Html]:
             path += "/disputed"
         if site.has(path):
             current = "page" if word == here else None
-            tabs.append(link(label, path.replace("{run}", str(run.id)), aria_current=current))
+            to = path.replace("{run}", str(run.id))
+            tabs.append(link(label, to, aria_current=current, data_key=f"g {RUN_KEYS[word]}"))
     return tabs
 
 
@@ -133,8 +152,14 @@ def _run_state(run: RunLine) -> Html:
     return join(tag("span", f"run {run.id}", class_="quiet"), " ", state)
 
 
-def _keys() -> Html:
-    rows = [tag("div", tag("dt", tag("kbd", key)), tag("dd", does)) for key, does in KEYS.items()]
+def _keys(page: Page, site: Site) -> Html:
+    tabs = {f"g {SITE_KEYS[path]}": label for path, label in SITE_TABS.items() if site.has(path)}
+    if page.run is not None:
+        tabs |= {f"g {RUN_KEYS[word]}": label for word, label in RUN_TABS.items()}
+    rows = [
+        tag("div", tag("dt", [join(tag("kbd", one), " ") for one in key.split()]), tag("dd", does))
+        for key, does in (KEYS | tabs).items()
+    ]
     return tag(
         "dialog",
         tag("h2", "Keys"),

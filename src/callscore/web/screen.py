@@ -153,6 +153,8 @@ class Route(NamedTuple):
     query: type[msgspec.Struct] = NoQuery
     version: Callable[[Visit], str] | None = None
     """Cheap; the browser has the page already while it returns the same text."""
+    writes: Literal["store", "data"] = "store"
+    """What a POST writes to: the store, or the folder given as `--data`."""
 
 
 def link(label: Child, to: str, **attributes: Attribute) -> Html:

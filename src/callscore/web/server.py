@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from hashlib import sha256
@@ -108,11 +109,10 @@ class _Door:
         )
         if refusal is not None:
             return self._page(error_page(*refusal), None)
-        session = self._guard.session(request.cookies.get(self._guard.cookie))
+        session = self._session(request)
         is_entrance = request.path in (START, LOGIN) or request.path.startswith("/static/")
         if session is None and not is_entrance:
             return self._page(self._no_session(request), None)
-        request["session"] = session
         try:
             return await handler(request)
         except web.HTTPException as error:
@@ -120,18 +120,26 @@ class _Door:
         except CallscoreError as error:
             status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 500)
             return self._page(error_page(status, str(error)), session)
+        except Exception:
+            logging.getLogger(__name__).exception("%s %s", request.method, request.path)
+            return self._page(_failed_page(request), session)
+
+    def _session(self, request: web.Request) -> WebSession | None:
+        return self._guard.session(request.cookies.get(self._guard.cookie))
 
     def serve(self, route: Route) -> AiohttpHandler:
         """Return the handler of a route."""
         is_coroutine = inspect.iscoroutinefunction(route.handler)
 
         async def handle(request: web.Request) -> web.StreamResponse:
-            session = cast(WebSession, request["session"])
+            session = cast(WebSession, self._session(request))
             if not session.may(route.role):
                 raise Forbidden(
                     f"Your role is {session.role}; this needs the role {route.role}. "
                     "Roles are in the file given as --reviewers."
                 )
+            if route.method == "POST" and route.writes == "store" and self._site.read_only:
+                raise Forbidden("The store is read-only: this user may not write to its file.")
             visit = await self._visit(request, route, session, is_coroutine)
             if request.method in SAFE_METHODS and not visit.target:
                 query = encode_query(visit.query)
@@ -197,7 +205,7 @@ class _Door:
         """Turn the token of the printed address into a session."""
         session_id = self._guard.redeem(request.query.get("token", ""))
         if session_id is None:
-            if request["session"] is not None:
+            if self._session(request) is not None:
                 return _redirect("/")
             return self._page(self._no_session(request), None)
         return self._with_cookie(_redirect("/"), session_id)
@@ -261,6 +269,13 @@ def _http_error_page(error: web.HTTPException) -> Page:
     if error.status == 405:
         return error_page(405, "This address does not take such a request.", link("All runs", "/"))
     return error_page(error.status, error.reason or "")
+
+
+def _failed_page(request: web.Request) -> Page:
+    """Return the page of a fault in Callscore; the text of the fault stays in the terminal."""
+    again = link("Try again", request.path) if request.method in SAFE_METHODS else None
+    why = "This is a fault of Callscore. The terminal of the server says more."
+    return error_page(500, why, join(again, " · " if again else None, link("All runs", "/")))
 
 
 def _redirect(to: str) -> web.Response:

@@ -17,7 +17,7 @@ from aiohttp import web
 
 from callscore.core.errors import UsageError
 from callscore.results.stored import StoredResults
-from callscore.store.address import StoreAddress
+from callscore.store.address import StoreAddress, is_read_only
 from callscore.web.reviewers import read_reviewers
 from callscore.web.screen import Site, WebSession
 from callscore.web.screens import all_routes
@@ -124,13 +124,14 @@ async def _serve(options: ServeOptions, listener: socket.socket, say: Say) -> No
     reviewers = [] if options.reviewers is None else read_reviewers(options.reviewers)
     guard = Guard(origins, f"callscore-{port}", reviewers)
     results = StoredResults(options.store)
-    site = Site(results, options.store, all_routes(), options.data)
+    site = Site(results, options.store, all_routes(), options.data, is_read_only(options.store))
     runner = web.AppRunner(build_app(site, guard), access_log=None, shutdown_timeout=SHUTDOWN_S)
     await runner.setup()
     try:
         await web.SockSite(runner, listener, ssl_context=_tls(options)).start()
+        ended = _on_interrupt()
         _announce(options, guard, origins[0], say)
-        await _interrupted()
+        await ended.wait()
     finally:
         await runner.cleanup()
         results.close()
@@ -164,10 +165,10 @@ def _announce(options: ServeOptions, guard: Guard, origin: str, say: Say) -> Non
         webbrowser.open(address)
 
 
-async def _interrupted() -> None:
-    """Wait for an interrupt."""
+def _on_interrupt() -> asyncio.Event:
+    """Return what an interrupt sets, from now on."""
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, ended.set)
-    await ended.wait()
+    return ended

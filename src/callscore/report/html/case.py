@@ -19,7 +19,15 @@ from callscore.report.details.decoded_case import (
 )
 from callscore.report.details.form_marks import CaseMarks, ComparedMarks
 from callscore.report.html.answers_sections import model_plan, question_label
-from callscore.report.html.parts import chip, collapsible, figure, model_name, row, table
+from callscore.report.html.parts import (
+    chip,
+    collapsible,
+    figure,
+    model_name,
+    row,
+    status_word,
+    table,
+)
 from callscore.report.markup import Child, Html, join, tag, text
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.safe_text import plain
@@ -150,7 +158,7 @@ def score_of(decoded: DecodedAnswer) -> Html:
     result = decoded.answer.result
     if result.score is not None:
         return tag("b", show(result.score))
-    return tag("b", result.status.replace("_", " "), class_=_tone(result.status))
+    return tag("b", status_word(result.status), class_=_tone(result.status))
 
 
 def _tone(status: str) -> str:
@@ -175,7 +183,7 @@ def _scores_only(case: DecodedCase) -> Html:
             row(
                 model_name(answer_label(decoded, case)),
                 (
-                    decoded.answer.result.status,
+                    status_word(decoded.answer.result.status),
                     score_of(decoded),
                     plain("; ".join(_reason_codes(decoded)), 300),
                 ),

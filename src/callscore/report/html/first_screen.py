@@ -36,6 +36,8 @@ NO_INTERVAL = "no interval"
 RATINGS = ("Good", "Acceptable", "Warning", "Fail", "Blocker")
 
 
+LinkOfStatement = Callable[[Statement, Html], Html]
+"""Makes the text of a statement a link to what it rests on, if there is such a page."""
 LinkOfModel = Callable[[ModelScore, Html], Html]
 """Makes the number of blockers of a model a link to them."""
 
@@ -44,8 +46,8 @@ def _link_to_section(_: ModelScore, number: Html) -> Html:
     return tag("a", number, href="#blockers")
 
 
-def _no_link(_: ModelScore, number: Html) -> Html:
-    return number
+def _no_link(_: ModelScore | Statement, shown: Html) -> Html:
+    return shown
 
 
 def first_screen(
@@ -54,12 +56,13 @@ def first_screen(
     *,
     standalone: bool = False,
     blockers: LinkOfModel = _link_to_section,
+    statement: LinkOfStatement = _no_link,
 ) -> Html:
     """Return the first screen of report and app; without links if it is `standalone`."""
     link = _no_link if standalone else blockers
     return tag(
         "section",
-        _decision(card),
+        _decision(card, statement),
         tag(
             "div",
             models_table(card, template, link),
@@ -73,24 +76,24 @@ def first_screen(
     )
 
 
-def _decision(card: Scorecard) -> Html:
+def _decision(card: Scorecard, link: LinkOfStatement) -> Html:
     estimate = describe_estimate(card)
     return tag(
         "div",
         tag("p", estimate, class_="estimate") if estimate else None,
         tag("h2", "Decision"),
-        statement_list(state_decision(card)),
+        statement_list(state_decision(card), link),
         class_="words",
     )
 
 
-def statement_list(statements: Sequence[Statement]) -> Html:
+def statement_list(statements: Sequence[Statement], link: LinkOfStatement = _no_link) -> Html:
     """Return the statements of a decision, each after its word."""
     items = [
         tag(
             "li",
             tag("span", statement.keyword.capitalize(), class_=f"head {statement.tone}"),
-            tag("span", statement.text),
+            link(statement, tag("span", statement.text)),
         )
         for statement in statements
     ]

@@ -265,8 +265,8 @@ SORTS = {
 }
 MARKS = {
     "": "All",
-    "invalid": "Blocked or malformed",
-    "error": "No reply",
+    "invalid": "Invalid",
+    "error": "Error",
     "unjudged": "Waiting for a verdict",
     "different": "Models differ",
 }

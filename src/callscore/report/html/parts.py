@@ -34,6 +34,11 @@ def chip(text: str, tone: Tone = "plain") -> Html:
     return tag("span", text, class_=f"chip {tone}")
 
 
+def status_word(status: str) -> str:
+    """Return the status of an answer as it is shown everywhere."""
+    return status.replace("_", " ")
+
+
 def table(headings: Iterable[Child], rows: Iterable[Html], label: str, class_: str = "") -> Html:
     """Return a table that scrolls by itself if it is too wide, also by keyboard."""
     head = tag("thead", tag("tr", [tag("th", cell, scope="col") for cell in headings]))

@@ -38,28 +38,27 @@ WITH asking AS (
     SELECT id, changes = %(change)s AS is_done FROM callscore.workers
     WHERE id = %(worker)s AND NOT dead AND changes <= %(change)s FOR NO KEY UPDATE
 ), room AS (
-    UPDATE callscore.budgets SET reserved_usd = reserved_usd + %(usd)s
-    WHERE run_id = %(run)s AND spent_usd + reserved_usd + %(usd)s <= limit_usd
-        AND EXISTS (SELECT 1 FROM asking WHERE NOT is_done)
+    UPDATE callscore.budgets SET reserved_usd = reserved_usd + %(usd)s FROM asking
+    WHERE run_id = %(run)s AND spent_usd + reserved_usd + %(usd)s <= limit_usd AND NOT is_done
     RETURNING run_id
 ), given AS (
     UPDATE callscore.workers SET allowance_usd = allowance_usd + %(usd)s, changes = %(change)s
     FROM room WHERE id = %(worker)s RETURNING id
 )
-SELECT 1 FROM given UNION ALL SELECT 1 FROM asking WHERE is_done
+SELECT EXISTS (SELECT 1 FROM given) OR EXISTS (SELECT 1 FROM asking WHERE is_done),
+    spent_usd + %(most)s > limit_usd
+FROM callscore.budgets WHERE run_id = %(run)s
+"""
+"""The worker's row is locked before the budget's, as by a commit: no two of them deadlock. What an
+update reads of the other one, it joins: a subquery is not read again after a wait for a lock.
 """
 _RETURN = """
 WITH given AS (
     UPDATE callscore.workers SET allowance_usd = allowance_usd - %(usd)s, changes = %(change)s
     WHERE id = %(worker)s AND NOT dead AND changes < %(change)s RETURNING 1
 )
-UPDATE callscore.budgets SET reserved_usd = reserved_usd - %(usd)s
-WHERE run_id = %(run)s AND EXISTS (SELECT 1 FROM given)
-"""
-_RESERVED = """
-SELECT reserved_usd
-    - coalesce((SELECT allowance_usd FROM callscore.workers WHERE id = %s AND NOT dead), 0)
-FROM callscore.budgets WHERE run_id = %s
+UPDATE callscore.budgets SET reserved_usd = reserved_usd - %(usd)s FROM given
+WHERE run_id = %(run)s
 """
 _TAKE = """
 WITH before AS (
@@ -100,9 +99,20 @@ class AllowanceChange(NamedTuple):
     change: int
 
 
-def reserve_allowance(connection: Connection, change: AllowanceChange) -> bool:
-    """Whether the budget had room for it, now or when this was called before."""
-    return connection.execute(_RESERVE, change._asdict()).fetchone() is not None
+class Room(NamedTuple):
+    """Whether an allowance was given; if not, whether there will never be room for a request."""
+
+    is_given: bool
+    is_spent: bool
+
+
+def reserve_allowance(connection: Connection, change: AllowanceChange, most: Decimal) -> Room:
+    """Ask for an allowance for requests of at most `most` each; a second time, the answer to the
+    first.
+    """
+    row = connection.execute(_RESERVE, {**change._asdict(), "most": most}).fetchone()
+    assert row is not None
+    return Room(*row)
 
 
 class PostgresBudget:
@@ -130,23 +140,23 @@ class PostgresBudget:
     async def reserve(self, most_usd: float) -> bool:
         """Reserve the amount; wait while requests in flight anywhere may turn out cheaper.
 
-        Returns False if nothing is in flight and the amount still does not fit.
+        Returns False if what is spent leaves no room for the amount.
         """
         most, wait = money(most_usd) or Decimal(0), FIRST_POLL_S
         while True:
             async with self._one_at_a_time:
-                if self._free < most:
-                    await self._ask_for(most)
+                is_spent = self._free < most and await self._ask_for(most)
                 if self._free >= most:
                     self._free -= most
                     self._in_flight[most] += 1
                     return True
                 await self._give_back()
-                if not self._in_flight and not await self._is_reserved_elsewhere():
+                if is_spent:
                     return False
             await asyncio.sleep(wait)
             wait = min(2 * wait, MAX_POLL_S)
             await self._run.take_over()
+            await self._run.join_again()  # if it is this worker that was declared dead
 
     def settle(self, most_usd: float, spent_usd: float) -> None:
         """End a reservation; the commit that stores the reply books what was spent."""
@@ -160,14 +170,16 @@ class PostgresBudget:
             # another worker may wait for it
             self._run.ask_soon(self._return_free())
 
-    async def _ask_for(self, most: Decimal) -> None:
-        """Ask for the allowance of several requests, then of one."""
+    async def _ask_for(self, most: Decimal) -> bool:
+        """Ask for the allowance of several requests, then of one; whether there will be none."""
+        room = Room(is_given=False, is_spent=False)
         for wanted in (most * self._slots * AHEAD, most - self._free):
             change = self._next_change(wanted)
-            given = await self._run.ask(partial(reserve_allowance, change=change))
-            if given and change.worker == self._run.member.id:
+            room = await self._run.ask(partial(reserve_allowance, change=change, most=most))
+            if room.is_given and change.worker == self._run.member.id:
                 self._free += wanted
-                return
+                break
+        return room.is_spent
 
     async def _give_back(self) -> None:
         if self._free > 0:
@@ -181,11 +193,6 @@ class PostgresBudget:
     def _next_change(self, usd: Decimal) -> AllowanceChange:
         self._changes += 1
         return AllowanceChange(self._run.id, self._run.member.id, usd, self._changes)
-
-    async def _is_reserved_elsewhere(self) -> bool:
-        values = [self._run.member.id, self._run.id]
-        row = await self._run.ask(lambda c: c.execute(_RESERVED, values).fetchone())
-        return bool(row and row[0] > 0)
 
 
 def set_budget(connection: Connection, run_id: int, limit_usd: float | None) -> None:

@@ -115,10 +115,13 @@ WITH new AS (
     UPDATE callscore.workers SET allowance_usd = allowance_usd - %(usd)s FROM new
     WHERE id = %(worker)s AND NOT dead AND new.run_id IN (SELECT run_id FROM callscore.budgets)
     RETURNING new.run_id
+), booked AS (
+    SELECT new.run_id, count(living.run_id) AS reserved FROM new LEFT JOIN living USING (run_id)
+    GROUP BY new.run_id
 )
-UPDATE callscore.budgets SET spent_usd = spent_usd + %(usd)s,
-    reserved_usd = reserved_usd - (SELECT count(*) FROM living) * %(usd)s
-FROM new WHERE budgets.run_id = new.run_id
+UPDATE callscore.budgets
+SET spent_usd = spent_usd + %(usd)s, reserved_usd = reserved_usd - booked.reserved * %(usd)s
+FROM booked WHERE budgets.run_id = booked.run_id
 """
 _DONE = """
 UPDATE callscore.chunks SET done = true, worker = NULL

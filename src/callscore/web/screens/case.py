@@ -70,6 +70,7 @@ def show_case(visit: Visit) -> Answer:
         _model_chips(visit, case, models, chosen),
         tag(
             "div",
+            _tabs(),
             transcript_section(shown, place, focus),
             tag(
                 "div",
@@ -86,6 +87,19 @@ def show_case(visit: Visit) -> Answer:
         ),
     )
     return Page(f"{case.view.case.id} · {run.name}", main, run=run, tab="matrix")
+
+
+def _tabs() -> Html:
+    """Return what chooses transcript or answers where the screen has no room for both."""
+    choices = [
+        tag(
+            "label",
+            tag("input", type="radio", name="part", id=f"show-{part}", checked=first),
+            label,
+        )
+        for part, label, first in (("said", "Transcript", True), ("given", "Answers", False))
+    ]
+    return tag("fieldset", tag("legend", "Part", class_="unseen"), choices, class_="parts")
 
 
 def _chosen(models: Sequence[str], wanted: Sequence[str]) -> Sequence[str]:
@@ -159,13 +173,16 @@ def _model_chips(
 ) -> Html:
     """Return every model with its score; a click puts it first."""
     chips = []
-    for model in models:
+    first = models.index(chosen[0]) if chosen else 0
+    keys = {first + 1: "]", first - 1: "["}
+    for number, model in enumerate(models):
         answers = [one for one in case.answers if one.answer.model == model]
         scores: list[Child] = [join(" ", score_of(one)) for one in answers]
         order = (model, *(one for one in chosen if one != model))[:MODELS_AT_ONCE]
         current = "true" if model in chosen else None
         label = join(model_name(model), scores)
-        chips.append(link(label, visit.url(model=order), aria_current=current, class_="chip"))
+        chips.append(link(label, visit.url(model=order), aria_current=current, class_="chip",
+                          data_key=keys.get(number)))  # fmt: skip
     return tag("nav", chips, class_="models-of-case", aria_label="Models")
 
 
@@ -195,7 +212,8 @@ def _replies(case: DecodedCase) -> Html | None:
         )
         for one in case.answers
     ]
-    return collapsible("Raw replies, tokens and cost", table(headings, rows, "Usage"), raw)
+    summary = tag("summary", "Raw replies, tokens and cost", data_key=".")
+    return tag("details", summary, table(headings, rows, "Usage"), raw)
 
 
 def _usage(decoded: DecodedAnswer) -> Sequence[Child]:

@@ -494,11 +494,11 @@ def _chunks(path: Path) -> Iterator[bytes]:
 
 ROUTES = (
     Route("GET", "/data", show_data),
-    Route("POST", "/data", receive_new, "review"),
+    Route("POST", "/data", receive_new, "review", writes="data"),
     Route("GET", "/data/{data}", show_set),
-    Route("POST", "/data/{data}", change_set, "review"),
-    Route("POST", "/data/{data}/files", receive_more, "review"),
-    Route("POST", "/data/{data}/write", write_set, "review"),
+    Route("POST", "/data/{data}", change_set, "review", writes="data"),
+    Route("POST", "/data/{data}/files", receive_more, "review", writes="data"),
+    Route("POST", "/data/{data}/write", write_set, "review", writes="data"),
     Route("GET", "/data/{data}/written", download_written),
     Route("GET", "/data/{data}/eval", download_eval),
 )

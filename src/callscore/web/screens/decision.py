@@ -9,6 +9,7 @@ import msgspec
 
 from callscore.core.scorecard import Decide, ModelScore
 from callscore.export.sources import read_as
+from callscore.report.decision_statements import Statement
 from callscore.report.html.answers_sections import slices_section
 from callscore.report.html.card_sections import (
     blockers_section,
@@ -97,9 +98,14 @@ def _decision(visit: Visit, source: ReportSource) -> Html:
     def blockers(model: ModelScore, number: Html) -> Html:
         return link(number, matrix_url(visit.run, model=(model.model,), show="invalid"))
 
+    def statement(said: Statement, words: Html) -> Html:
+        if said.keyword != "OUT" or len(said.models) != 1:
+            return words
+        return link(words, matrix_url(visit.run, model=said.models, show="invalid"))
+
     return join(
         _not_official(visit) if given else None,
-        first_screen(source.card, source.template, blockers=blockers),
+        first_screen(source.card, source.template, blockers=blockers, statement=statement),
         _parameters(visit, own, used),
         _blockers(visit, source) if any(model.blockers for model in source.card.models) else None,
     )

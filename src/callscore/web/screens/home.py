@@ -13,6 +13,7 @@ from callscore.web.page import command, empty
 from callscore.web.screen import Answer, Page, Route, Visit, element, link
 
 POLL = "every 2s"
+COLUMNS = ("State", "Answers", "Leader", "Final", "Cost", "Started")
 
 
 def show_runs(visit: Visit) -> Answer:
@@ -33,11 +34,10 @@ def _list(runs: Sequence[RunLine]) -> Html:
     is_live = any(run.is_running for run in runs)
     if not runs:
         return empty("This store has no runs yet. Start one:", "callscore run eval.yaml")
-    headings = ("Run", "State", "Answers", "Leader", "Final", "Cost", "Started")
     return element(
         "div",
         tag("p", show_count(len(runs), "run"), class_="note"),
-        table(headings, [_row(run) for run in runs], "Runs, newest first", "runs"),
+        table(("Run", *COLUMNS), [_row(run) for run in runs], "Runs, newest first", "runs"),
         id="runs",
         hx_get="/" if is_live else None,
         hx_trigger=POLL if is_live else None,
@@ -59,18 +59,22 @@ def _row(run: RunLine) -> Html:
         show_money(run.cost_usd),
         tag("small", f"judge {show_money(run.judge_usd)}") if run.judge_usd else None,
     )
-    return row(
-        name, (_state(run), _answers(run), leader, tag("b", final), cost, run.started_at[:16])
-    )
+    started = run.started_at[:16].replace("T", " ")
+    cells: Sequence[Child] = (
+        _state(run), _answers(run), leader, tag("b", final), cost, started,
+    )  # fmt: skip
+    labelled = zip(COLUMNS, cells, strict=True)
+    return row(name, [tag("td", cell, data_label=label) for label, cell in labelled])
 
 
 def _state(run: RunLine) -> Html:
+    race = join(" ", chip("race")) if run.is_race else None
     if run.status == "complete":
-        return chip("complete", "good")
+        return join(chip("complete", "good"), race)
     if run.is_running:
-        return chip("running", "middling")
+        return join(chip("running", "middling"), race)
     resume = f"callscore run {plain(run.eval_file, 200)} --resume"
-    return join(chip(run.status, "middling"), " ", command(resume))
+    return join(chip(run.status, "middling"), race, " ", command(resume))
 
 
 def _answers(run: RunLine) -> Html:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
 
 import msgspec
 
@@ -233,7 +234,6 @@ def _question(visit: Visit, items: Sequence[LabelItem], at: int, given: GivenLab
             )  # fmt: skip
     comment = given.comment if given is not None else ""
     quotes = msgspec.json.encode(given.quotes).decode() if given is not None else "[]"
-    draft = f"{visit.path}:{at + 1}:{visit.session.author}"
     return element(
         "form",
         section,
@@ -250,8 +250,14 @@ def _question(visit: Visit, items: Sequence[LabelItem], at: int, given: GivenLab
         action=visit.path,
         method="post",
         class_="question",
-        data_draft=draft,
+        data_draft=_draft(visit, at + 1, given),
     )  # fmt: skip
+
+
+def _draft(visit: Visit, number: int, given: GivenLabel | None) -> str:
+    """Return the name of a draft: of an item of a person, since the answer that is saved."""
+    saved = "" if given is None else sha256(msgspec.json.encode(given)).hexdigest()[:16]
+    return f"{visit.path}:{number}:{visit.session.author}:{saved}"
 
 
 def _long_choice(item: LabelItem, given: GivenLabel | None) -> Html:
@@ -274,7 +280,8 @@ def _listed(
             state = tag("b", label.answer) if label.answer else "cannot tell"
         current = "true" if number - 1 == at else None
         name = link(plain(item.question, 120), visit.url(item=number), aria_current=current)
-        entries.append(tag("li", name, ": ", state))
+        saved = None if label is None else _draft(visit, number, None)
+        entries.append(tag("li", name, ": ", state, data_saved=saved))
     step = visit.numbers["call"]
     following = visit.path.rpartition("/")[0] + f"/{step + 1}"
     return join(
@@ -344,8 +351,8 @@ ROUTES = (
     Route("GET", "/label", show_sets, "label"),
     Route("GET", "/label/{set}", show_set, "label"),
     Route("GET", "/label/{set}/sheet", download_sheet, "label"),
-    Route("POST", "/label/{set}/resolve", resolve, "review"),
-    Route("POST", "/label/{set}/write", write_cases, "review"),
+    Route("POST", "/label/{set}/resolve", resolve, "review", writes="data"),
+    Route("POST", "/label/{set}/write", write_cases, "review", writes="data"),
     Route("GET", "/label/{set}/{call}", show_call, "label", query=LabelQuery),
-    Route("POST", "/label/{set}/{call}", give_label, "label"),
+    Route("POST", "/label/{set}/{call}", give_label, "label", writes="data"),
 )

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import msgspec
 
 from callscore.report.cells import TONES
-from callscore.report.html.parts import chip, model_name
+from callscore.report.html.page import MARKS
+from callscore.report.html.parts import chip, model_name, status_word
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.query_rows import csv_chunks
@@ -29,14 +30,7 @@ from callscore.web.page import choice, field, not_scored
 from callscore.web.query import encode_query
 from callscore.web.screen import Answer, Download, Page, Route, Visit, element, link
 
-SHOWN = {
-    "all": "All",
-    "different": "Models differ",
-    "invalid": "Blocked or malformed",
-    "error": "No reply",
-    "unjudged": "Waiting for a verdict",
-    "delta": "Far apart",
-}
+SHOWN = {"all": "All"} | {word: MARKS[word] for word in MARKS if word} | {"delta": "Far apart"}
 SORTED = {
     "place": "In the order of the data",
     "worst": "Worst first",
@@ -48,12 +42,8 @@ SORTED = {
 SEARCHED = {"any": "id and transcript", "id": "id", "transcript": "transcript"}
 COLUMNS = {"gold": "Expected", "turns": "Turns", "tags": "Tags", "cost": "Cost"}
 """Columns that may be added, by their name in `cols`."""
-WORDS = {
-    "invalid": "blocked",
-    "error": "no reply",
-    "not_run": "not run",
-    "incomplete": "waiting",
-}
+ICONS = {"invalid": "⊘", "error": "⚠", "not_run": "·", "incomplete": "…"}
+"""Of the statuses that have no score."""
 
 
 class MatrixParameters(msgspec.Struct, frozen=True, rename={"search": "in"}):
@@ -291,12 +281,12 @@ def _cell(visit: Visit, given: MatrixParameters, place: int, cell: MatrixCell | 
     reason = next(iter(cell.reasons), "") if cell.status == "invalid" else ""
     seek = given.reason or reason or given.metric
     to = case_url(visit.run, place, given, model=(cell.model, *others), seek=seek)
-    word = WORDS.get(cell.status, "")
     tone = "blocked" if cell.status == "invalid" else "quiet"
     rated = TONES.get(cell.rating or "", "plain")
     shown: Child = "—" if cell.score is None else tag("b", show(cell.score), class_=rated)
-    if word:
-        shown = tag("span", _icon(cell.status), " ", word, class_=f"word {tone}")
+    if icon := ICONS.get(cell.status):
+        words = f"{icon} {status_word(cell.status)}"
+        shown = tag("span", words, class_=f"word {tone}")
     value = None
     if given.metric and given.metric != "score" and cell.value is not None:
         value = tag("small", f"{cell.value:.4g}", f" {cell.rating}" if cell.rating else None)
@@ -311,10 +301,6 @@ def _cell(visit: Visit, given: MatrixParameters, place: int, cell: MatrixCell | 
         else None,
         class_="cell",
     )
-
-
-def _icon(status: str) -> str:
-    return {"invalid": "⊘", "error": "⚠", "not_run": "·", "incomplete": "…"}.get(status, "")
 
 
 def _reason(slug: str) -> str:

@@ -22,18 +22,16 @@
     if (button) navigator.clipboard.writeText(button.dataset.copy).then(() => { button.textContent = "Copied"; });
   });
 
-  // What was typed into a form with data-draft stays until the server has saved it.
+  // What was typed stays until it is saved; the name of a draft says since which answer.
   const draftKey = (form) => "draft:" + form.dataset.draft;
   const restore = () => {
     for (const form of document.querySelectorAll("form[data-draft]")) {
       const kept = JSON.parse(sessionStorage.getItem(draftKey(form)) || "{}");
       for (const [name, value] of Object.entries(kept)) {
-        const field = form.elements[name];
-        if (field && !field.value) field.value = value;
+        if (form.elements[name]) form.elements[name].value = value;
       }
     }
-    const saved = one("[data-saved]");
-    if (saved) sessionStorage.removeItem("draft:" + saved.dataset.saved);
+    for (const { dataset } of document.querySelectorAll("[data-saved]")) sessionStorage.removeItem("draft:" + dataset.saved);
   };
   document.addEventListener("input", (event) => {
     const form = event.target.form;

@@ -1,0 +1,92 @@
+"""What comparisons read of the index: contributions by model, and results by model and case."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from callscore.core.scorecard import CaseResult
+from callscore.processes.value_bytes import from_bytes, to_bytes
+from callscore.results.rows import FAST
+from callscore.stats.contributions import Contributions
+from callscore.store.results_index import ResultsIndex
+
+
+class _AnswerInView(msgspec.Struct):
+    result: CaseResult
+
+
+class _ResultsInView(msgspec.Struct):
+    """The results in a case; the rest is skipped, which is much faster."""
+
+    answers: Sequence[_AnswerInView] = ()
+
+
+_decode_results = msgspec.json.Decoder(_ResultsInView).decode
+
+
+def encode_contributions(contributions: Contributions) -> bytes:
+    """The contributions of a model as bytes; every number keeps all digits."""
+    return zlib.compress(to_bytes(dict(contributions)), FAST)
+
+
+class KeptContributions(Mapping[str, Contributions]):
+    """By model, what its calls add to its scores; read when it is asked for."""
+
+    def __init__(self, index: ResultsIndex, scoring: int, models: Sequence[str]) -> None:
+        self._index, self._scoring, self._models = index, scoring, models
+
+    def __getitem__(self, model: str) -> Contributions:
+        raw = self._index.contributions(self._scoring, model)
+        if raw is None:
+            raise KeyError(model)
+        found: Contributions = from_bytes(zlib.decompress(raw))
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._models)
+
+    def __len__(self) -> int:
+        return len(self._models)
+
+
+class KeptResults(Mapping[str, Sequence[CaseResult]]):
+    """The results of one model by case, none if it was not asked; only places are in memory."""
+
+    def __init__(self, model: str, cases: CaseResults) -> None:
+        self._model, self._cases = model, cases
+
+    def __getitem__(self, case_id: str) -> Sequence[CaseResult]:
+        return [one for one in self._cases.of_case(case_id) if one.model == self._model]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._cases.places)
+
+    def __len__(self) -> int:
+        return len(self._cases.places)
+
+
+class CaseResults:
+    """The results of all models, one case at a time."""
+
+    def __init__(
+        self, index: ResultsIndex, scoring: int, change: Callable[[CaseResult], CaseResult]
+    ) -> None:
+        """Every result is given as `change` returns it."""
+        self._index, self._scoring, self._change = index, scoring, change
+        self.places: dict[str, list[int]] = {}
+        """By id, the places of a case, in the order of places."""
+        for case_id, place in index.places(scoring):
+            self.places.setdefault(case_id, []).append(place)
+        self._last: tuple[str, Sequence[CaseResult]] = ("", ())
+
+    def of_case(self, case_id: str) -> Sequence[CaseResult]:
+        """Every result of a case; two models of a run are read one after the other."""
+        if self._last[0] != case_id:
+            views = [self._index.view(self._scoring, place) for place in self.places[case_id]]
+            found = [_decode_results(zlib.decompress(view)) for view in views if view is not None]
+            results = [self._change(one.result) for view in found for one in view.answers]
+            self._last = (case_id, results)
+        return self._last[1]
