@@ -218,4 +218,5 @@ _NESTED: Mapping[tuple[Any, str], Any] = {
     (ModelEntry, "price"): Price,
     (ModelEntry, "limits"): Limits,
     (DataEntry, SCENARIOS): ScenarioEntry,
+    (ScenarioEntry, "stop"): StopEntry,
 }

@@ -150,8 +150,8 @@ class PreparedRun(msgspec.Struct, frozen=True):
 
     @property
     def tools(self) -> ToolProvider | None:
-        """The tools of conversations; None if no call is carried out."""
-        if not self.helpers:
+        """The tools to try out before anything is spent; None if there are none."""
+        if not self.options.preflight:
             return None
         from callscore.providers.tools import ToolProvider
 
@@ -309,7 +309,7 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     _check_tasks(config, survey)
     check_weighted_tasks(scoring.weights, sources[0].tasks)
     models = open_models(config, sending=sending)
-    helpers = open_helpers(config, sending=sending)
+    helpers = open_helpers(config, sending=sending) if config.scenarios else ()
     return PreparedRun(config, models, sources, survey, options, helpers)
 
 

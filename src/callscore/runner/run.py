@@ -127,11 +127,7 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
     plan.check()
     options = _engine_options(prepared)
     options.check()
-    start_race: OpenRace | None = None
-    if prepared.options.race:
-        from callscore.runner.race import prepare_race  # its libraries are loaded only for a race
-
-        start_race = prepare_race(prepared)
+    start_race = _start_of_race(prepared)
     try:
         with process or nullcontext(), _open_run(prepared) as run:
             store, ledger = run.store, run.ledger
@@ -157,7 +153,7 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
                     emit=emit,
                     spent_usd=lambda: store.run(ledger.id).spent_usd,
                     helpers=prepared.helpers,
-                    tools=prepared.tools if prepared.options.preflight else None,
+                    tools=prepared.tools if prepared.helpers else None,
                     race=race,
                     sharing=stack.enter_context(_sharing(prepared, ledger)),
                 )
@@ -172,6 +168,15 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
                 return ran
     except _Interrupted as interrupted:
         return interrupted.ran
+
+
+def _start_of_race(prepared: PreparedRun) -> OpenRace | None:
+    """How a race begins; None without a race, whose libraries are then not loaded."""
+    if not prepared.options.race:
+        return None
+    from callscore.runner.race import prepare_race
+
+    return prepare_race(prepared)
 
 
 async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], RunSummary]:
@@ -463,7 +468,8 @@ def plan_of(prepared: PreparedRun, cases: CaseStream) -> Workload:
     """The requests of a run that depend on no reply."""
     repeats = prepared.config.repeats
     at_once = prepared.survey.ids
-    Workload(_planned(prepared.helpers), _plan_options(prepared)).check()
+    if prepared.helpers:
+        Workload(_planned(prepared.helpers), _plan_options(prepared)).check()
     for source in prepared.sources:
         if source.waiting:
             at_once = [case for case in at_once if case not in source.waiting]

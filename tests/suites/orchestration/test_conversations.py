@@ -13,7 +13,7 @@ from callscore.core.case import Reply, ToolCall
 from callscore.core.errors import DataError
 from callscore.core.run import ModelSpec
 from callscore.core.scenarios import TOOLS, USER, LiveTool, ScenarioSettings, StopRules
-from callscore.suites.orchestration.conversation import Conversation, check_conversation
+from callscore.suites.orchestration.conversation import FreeConversation, check_conversation
 from callscore.suites.orchestration.conversation_scorer import count_calls
 from callscore.suites.orchestration.scenario.cards import Cards, index_cards, read_card
 from callscore.suites.orchestration.scenario.parse import ScenarioKey, read_scenario
@@ -57,11 +57,11 @@ def begin(
     steps: Sequence[Mapping[str, Any]] = STEPS,
     expect: Sequence[Mapping[str, Any]] = BOOKED,
     **more: Any,
-) -> Conversation:
+) -> FreeConversation:
     text = json.dumps({"steps": steps, "expect": expect, **more})
     scenario = read_scenario(text, ScenarioKey("EN", "one"), cards())
     check_conversation(scenario, cards(), settings)
-    return Conversation(scenario, cards(), bundled_protocol("callscore"), settings, "m", 1)
+    return FreeConversation(scenario, cards(), bundled_protocol("callscore"), settings, "m", 1)
 
 
 def call(name: str, **arguments: Any) -> Reply:
@@ -72,7 +72,7 @@ def results(*texts: str, is_error: bool = False) -> Reply:
     return Reply(json.dumps([{"text": text, "is_error": is_error} for text in texts]))
 
 
-def talk(conversation: Conversation, *replies: Reply) -> Conversation:
+def talk(conversation: FreeConversation, *replies: Reply) -> FreeConversation:
     for reply in replies:
         conversation.add(reply)
     return conversation
@@ -193,7 +193,7 @@ def test_a_model_plays_the_user_with_a_goal_and_the_facts_it_may_reveal() -> Non
     assert talk(talked, Reply("Fine."), Reply("[END]")).stopped == "finished"
 
 
-def test_a_simulated_model_is_told_the_next_step_of_the_script() -> None:
+def test_a_simulated_model_gets_the_next_step_of_the_script() -> None:
     talked = begin()
     expected = []
     for reply in (call("book", table=9), call("find", people=4), call("book", table=12)):

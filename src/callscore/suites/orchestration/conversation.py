@@ -100,7 +100,7 @@ class _Recorded(NamedTuple):
     result: Any
 
 
-class Conversation:
+class FreeConversation:
     """One run of one scenario; `request` is what is asked next, None at the end."""
 
     def __init__(
@@ -404,7 +404,7 @@ def _decoded(sent: SentCall) -> DecodedCall:
     return found[0] if found else DecodedCall(sent.name, _NOT_JSON)
 
 
-def bounds_of(first: Conversation) -> Iterator[FollowUpBound]:
+def bounds_of(first: FreeConversation) -> Iterator[FollowUpBound]:
     """The most that a conversation can take: of the model, and of the one that plays the user.
 
     No request is sent once the limit of bytes is reached, so that none is longer by more than that.

@@ -16,7 +16,7 @@ from callscore.core.scenarios import (
     StepRequest,
     StoredReplies,
 )
-from callscore.suites.orchestration.conversation import Conversation, MadeCall
+from callscore.suites.orchestration.conversation import FreeConversation, MadeCall
 from callscore.suites.orchestration.replies import (
     ReplyUsage,
     to_recorded_reply,
@@ -37,7 +37,7 @@ class Exchange(NamedTuple):
 class ConversationRun(NamedTuple):
     """A conversation from beginning to end."""
 
-    conversation: Conversation
+    conversation: FreeConversation
     exchanges: Sequence[Exchange]
 
 
@@ -69,7 +69,7 @@ def count_calls(calls: Sequence[MadeCall]) -> CallCounts:
     return CallCounts(failed, repeated, wasted, failed > 0)
 
 
-def walk(conversation: Conversation, stored: StoredReplies) -> ConversationRun | str:
+def walk(conversation: FreeConversation, stored: StoredReplies) -> ConversationRun | str:
     """The stored conversation; or why it is incomplete."""
     found: list[Exchange] = []
     while (request := conversation.request) is not None:
@@ -104,7 +104,7 @@ class ConversationScorer:
         """Add the conversations of one scenario; returns none if one of them is incomplete."""
         of, found = self._set, []
         for number in range(1, self._repeats + 1):
-            begun = Conversation(
+            begun = FreeConversation(
                 scenario, of.cards, of.protocol, self._settings, self._model, number
             )
             walked = walk(begun, self._stored)
@@ -190,7 +190,7 @@ def _line(exchange: Exchange) -> Json:
     }
 
 
-def _outcome(conversation: Conversation) -> Json:
+def _outcome(conversation: FreeConversation) -> Json:
     last = [made for made in conversation.calls if made.step == conversation.steps]
     return {
         "status": "valid",

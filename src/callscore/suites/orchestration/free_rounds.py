@@ -13,7 +13,7 @@ from callscore.core.scenarios import (
     StepRequest,
     StoredReplies,
 )
-from callscore.suites.orchestration.conversation import Conversation, bounds_of
+from callscore.suites.orchestration.conversation import FreeConversation, bounds_of
 from callscore.suites.orchestration.free_run import FreeRun, own_case_id
 from callscore.suites.orchestration.replies import to_recorded_reply
 from callscore.suites.orchestration.scenario.cases import step_case
@@ -85,7 +85,7 @@ class FreeRuns:
             for run in range(1, repeats + 1)
         ]
         self._waiting: Iterator[_Run] = (
-            Conversation(scenario, of.cards, of.protocol, settings, model, run)
+            FreeConversation(scenario, of.cards, of.protocol, settings, model, run)
             for of, scenario, model, run in runs
             if scenario.ending.facts
         )
@@ -112,12 +112,12 @@ class FreeRuns:
         for run in (*going, *self._scripted):
             self._ask(run, left_out, requests)
         # A conversation that ended makes room for the next one.
-        room = AT_ONCE - sum(isinstance(run, Conversation) for run in self._asked)
+        room = AT_ONCE - sum(isinstance(run, FreeConversation) for run in self._asked)
         while room > 0 and (more := list(islice(self._waiting, room))):
             for run in more:
                 advance(run, self._stored)
                 self._ask(run, left_out, requests)
-            room = AT_ONCE - sum(isinstance(run, Conversation) for run in self._asked)
+            room = AT_ONCE - sum(isinstance(run, FreeConversation) for run in self._asked)
         return requests
 
     def _ask(self, run: _Run, left_out: frozenset[str], requests: list[StepRequest]) -> None:
@@ -134,7 +134,7 @@ def follow_up_bounds(
     for scenario_set in sets:
         for scenario in scenario_set.scenarios():
             if scenario.ending.facts:
-                first = Conversation(
+                first = FreeConversation(
                     scenario, scenario_set.cards, scenario_set.protocol, settings, "", 1
                 )
                 yield from bounds_of(first)
