@@ -39,6 +39,7 @@ BENCHES = (
     ),
     "export",
     "index",
+    "web",
     "workers",
     "ray_nodes",
     "million",

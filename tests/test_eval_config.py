@@ -22,6 +22,8 @@ from callscore.config.file import (
     RaceEntry,
     RegressionEntry,
     ScenarioEntry,
+    StopEntry,
+    ToolEntry,
 )
 from callscore.core.errors import ConfigError
 from callscore.core.run import Limits, Price
@@ -36,6 +38,8 @@ STRUCTS: list[type[msgspec.Struct]] = [
     Limits,
     DataEntry,
     ScenarioEntry,
+    StopEntry,
+    ToolEntry,
     GateEntry,
     RegressionEntry,
     RaceEntry,

@@ -65,7 +65,7 @@ class Served:
             connection.putheader(name, value)
         connection.endheaders(body)
         response = connection.getresponse()
-        text = response.read().decode()
+        text = response.read().decode(errors="replace")
         connection.close()
         return Reply(response.status, dict(response.getheaders()), text)
 

@@ -11,8 +11,8 @@ BENCH = Path(__file__).parents[2] / "bench" / "hops.py"
 MOST = {
     ("score", "none"): 494,
     ("score", "offline"): 885,
-    ("run", "none"): 870,
-    ("run", "offline"): 998,
+    ("run", "none"): 872,
+    ("run", "offline"): 1000,
 }
 """By command and judge: more than this, and one case can no longer be followed. bench/README.md has
 the counts."""

@@ -1,8 +1,9 @@
-"""Faults and read-only stores: every answer is a page, and nothing is written."""
+"""Faults, read-only stores and roles: every answer is a page, and nothing is written."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +12,18 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from callscore.report.markup import tag
 from callscore.results.stored import StoredResults
-from callscore.web.screen import Answer, Page, Redirect, Route, Site, Visit, WebSession
+from callscore.web.screen import (
+    ROLES,
+    Answer,
+    Page,
+    Redirect,
+    Role,
+    Route,
+    Site,
+    Visit,
+    WebSession,
+)
+from callscore.web.screens import all_routes
 from callscore.web.security import Guard
 from callscore.web.server import build_app
 
@@ -36,17 +48,23 @@ ROUTES = (
 )
 
 
-def ask(store: Path, requests: Sequence[tuple[str, str]], read_only: bool) -> list[tuple[int, str]]:
-    """The answers of an app with these routes."""
+def ask(
+    store: Path,
+    requests: Sequence[tuple[str, str]],
+    read_only: bool = False,
+    role: Role = "admin",
+    routes: Sequence[Route] = ROUTES,
+) -> list[tuple[int, str]]:
+    """The answers of an app with these routes to a person with this role."""
 
     async def talk() -> list[tuple[int, str]]:
         results = StoredResults(store)
         guard = Guard([], "callscore-1")
-        server = TestServer(build_app(Site(results, store, ROUTES, read_only=read_only), guard))
+        server = TestServer(build_app(Site(results, store, routes, read_only=read_only), guard))
         async with TestClient(server) as client:
             origin = f"http://{server.host}:{server.port}"
             guard.origins, guard.hosts = frozenset([origin]), frozenset([origin[7:]])
-            opened = guard.redeem(guard.issue_start_token(WebSession("ana")))
+            opened = guard.redeem(guard.issue_start_token(WebSession("ana", role)))
             headers = {"Cookie": f"callscore-1={opened}", "Origin": origin}
             found = []
             for method, path in requests:
@@ -61,7 +79,7 @@ def ask(store: Path, requests: Sequence[tuple[str, str]], read_only: bool) -> li
 def test_a_fault_is_a_page_that_keeps_the_inside_to_the_terminal(
     sample_store: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (status, page), (after, _) = ask(sample_store, [("GET", "/fail"), ("GET", "/shown")], False)
+    (status, page), (after, _) = ask(sample_store, [("GET", "/fail"), ("GET", "/shown")])
     assert (status, after) == (500, 200)
     assert "Callscore has failed" in page
     assert 'href="/fail"' in page
@@ -75,3 +93,22 @@ def test_a_read_only_store_is_shown_and_not_written(sample_store: Path) -> None:
     assert (shown, refused, kept) == (200, 403, 303)
     assert '<span class="chip">read-only</span>' in page
     assert "The store is read-only" in why
+
+
+def address(route: Route) -> tuple[str, str]:
+    return route.method, re.sub(r"\{\w+\}", "1", route.path)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_that_is_too_low_is_refused_on_every_route(sample_store: Path, role: Role) -> None:
+    routes = all_routes()
+    refused = [one for one in routes if ROLES.index(one.role) > ROLES.index(role)]
+    assert refused or role in ("review", "admin")
+    found = ask(sample_store, [address(one) for one in refused], role=role, routes=routes)
+    for route, (status, page) in zip(refused, found, strict=True):
+        assert status == 403, route
+        assert f"Your role is {role}; this needs the role {route.role}" in page
+
+
+def test_every_write_needs_more_than_the_role_read() -> None:
+    assert [one for one in all_routes() if one.method == "POST" and one.role == "read"] == []

@@ -118,6 +118,20 @@ def test_a_case_opens_at_the_quote_of_its_breach(served: Served) -> None:
     assert columns.index(">hasty ") < columns.index(">careful ")
 
 
+def test_a_cell_of_the_questions_leads_to_its_words_and_its_calls(served: Served) -> None:
+    page = served.ask("/runs/1/questions").text
+    cell = re.search(r'href="(/runs/1/questions\?question=[^"]+model=hasty)">(\d+) of (\d+)<', page)
+    assert cell is not None
+    words = served.ask(cell[1].replace("&amp;", "&")).text
+    assert f"{int(cell[3]) - int(cell[2])} call" in words
+    pair = re.search(r'class="wrong"><a href="([^"]+expected=[^"]+)">(\d+)<', words)
+    assert pair is not None
+    calls = served.ask(pair[1].replace("&amp;", "&")).text
+    assert len(re.findall(r'<th scope="row"><a href="/runs/1/cases/', calls)) == int(pair[2])
+    for wrong in ("question=none&model=hasty", "question=Q1&model=nobody"):
+        assert served.ask(f"/runs/1/questions?{wrong}").status == 400
+
+
 def test_next_and_previous_keep_the_filter(served: Served) -> None:
     page = served.ask("/runs/1/matrix?task=text").text
     first = re.findall(r'<th scope="row"><a href="([^"]+)"', page)[0].replace("&amp;", "&")

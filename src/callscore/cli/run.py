@@ -351,7 +351,7 @@ def _show_estimate(prepared: PreparedRun) -> None:
     if prepared.budget_usd is not None and isinstance(prepared.config.scoring.judge, tuple):
         say("The budget is for models and judges together.")
     if prepared.config.scenario_settings.history == "own":
-        say("history: own sends up to as many further requests for scenarios, not counted here.")
+        say("The requests of history: own are among them: the most that its stop rules allow.")
     if prepared.options.race:
         say("A race sends at most these requests; models that are clearly worse get fewer.")
     if prepared.options.preflight:

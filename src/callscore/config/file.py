@@ -25,6 +25,33 @@ _AT = re.compile(r" - at `\$\.?(.*)`$")
 _SECRET_KEYS = frozenset({"api_key", "apikey", "key", "token", "secret", "password"})
 
 
+class ToolEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry of `data.orchestration.tools`: a Python function, or an MCP server."""
+
+    python: str = ""
+    """`FILE.py:function`, `FILE.py:Class.method` or `module:function`; files are relative to the
+    eval file."""
+    mcp: list[str] = []
+    """The command that starts the server, with its arguments, in the folder of the eval file."""
+    timeout_s: float = 30.0
+    recorded: bool = True
+    """Whether calls that the scenario has a result for get that result."""
+    env: list[str] = []
+    """The names of environment variables that the server gets."""
+
+
+class StopEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`data.orchestration.stop`: when a conversation ends in any case."""
+
+    steps: int = 20
+    """Replies of the model."""
+    user_turns: int = 10
+    repeats: int = 3
+    """The same calls with the same results, one after the other."""
+    bytes: int = 60_000
+    """Of everything that was said, called and returned."""
+
+
 class ScenarioEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`data.orchestration`: a folder of scenarios and the cards of their agents, or several."""
 
@@ -36,6 +63,11 @@ class ScenarioEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prompts: str | dict[str, str] | None = None
     """Own system prompts by name (`planner`, `sub_agent`, or the id of an agent); or a config file
     of the public runner, for its prompts."""
+    tools: dict[str, ToolEntry] = {}
+    """With `history: own`: by name of a tool, or `*` for all others, what carries out its calls."""
+    user: dict[str, Any] | None = None
+    """With `history: own`: the model that plays the user, with the keys of a model."""
+    stop: StopEntry = StopEntry()
 
 
 class DataEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -186,4 +218,5 @@ _NESTED: Mapping[tuple[Any, str], Any] = {
     (ModelEntry, "price"): Price,
     (ModelEntry, "limits"): Limits,
     (DataEntry, SCENARIOS): ScenarioEntry,
+    (ScenarioEntry, "stop"): StopEntry,
 }

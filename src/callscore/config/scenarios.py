@@ -10,17 +10,36 @@ from typing import Any, NamedTuple, cast, get_args
 
 import msgspec
 
-from callscore.config.file import OFFLINE, SCENARIOS, ScenarioEntry
+from callscore.config.file import (
+    OFFLINE,
+    SCENARIOS,
+    ModelEntry,
+    ScenarioEntry,
+    StopEntry,
+    ToolEntry,
+    convert_entry,
+)
+from callscore.config.models import read_model
 from callscore.config.score import ScoreConfig
 from callscore.core.errors import DataError
 from callscore.core.plugins import PluginError
 from callscore.core.run import ModelSpec
-from callscore.core.scenarios import History, Mode, ProtocolName, ScenarioData, ScenarioSettings
+from callscore.core.scenarios import (
+    USER,
+    History,
+    LiveTool,
+    Mode,
+    ProtocolName,
+    ScenarioData,
+    ScenarioSettings,
+    StopRules,
+)
 from callscore.store.scenario_files import find_files, read_text
 from callscore.store.strict_yaml import Document
 from callscore.suites.registry import scenario_readers, scenario_suite
 
 PART = f"data.{SCENARIOS}"
+MOST_TIMEOUT_S = 600.0
 _WITHOUT_TEMPERATURE = "gpt-5"
 """Models of this name take no temperature; the public runner sets the reasoning effort instead."""
 
@@ -125,6 +144,9 @@ def scenario_settings(
         raise document.error(
             f"{PART}.history", "the public runner has gold history only; expected gold"
         )
+    for key, given in (("tools", entry.tools), ("user", entry.user)):
+        if given and entry.history != "own":
+            raise document.error(f"{PART}.{key}", "expected it with history: own only")
     if isinstance(entry.prompts, str) and entry.protocol != "public":
         raise document.error(
             f"{PART}.prompts",
@@ -136,7 +158,44 @@ def scenario_settings(
         cast("Mode", entry.mode),
         cast("History", entry.history),
         *_prompt_paths(document, entry.prompts),
+        {name: _live_tool(document, name, tool) for name, tool in entry.tools.items()},
+        None if entry.user is None else _user(document, entry.user),
+        _stop_rules(document, entry.stop),
     )
+
+
+def _live_tool(document: Document, name: str, entry: ToolEntry) -> LiveTool:
+    part = f"{PART}.tools.{name}"
+    if bool(entry.python) == bool(entry.mcp):
+        raise document.error(part, "expected python: FILE.py:function, or mcp: [command, …]")
+    place, _, function = entry.python.rpartition(":")
+    if entry.python and not (place and function):
+        raise document.error(f"{part}.python", f"{entry.python!r}; expected FILE.py:function")
+    if place.endswith(".py") and not (document.path.parent / place).is_file():
+        raise document.error(f"{part}.python", f"{document.path.parent / place}: no such file")
+    if not 0 < entry.timeout_s <= MOST_TIMEOUT_S:
+        raise document.error(
+            f"{part}.timeout_s", f"{entry.timeout_s:g}; expected at most {MOST_TIMEOUT_S:g} seconds"
+        )
+    return LiveTool(entry.python, entry.mcp, entry.timeout_s, entry.recorded, entry.env)
+
+
+def _user(document: Document, entry: Mapping[str, Any]) -> ModelSpec:
+    """The model that plays the user; its name is always the same."""
+    part = f"{PART}.user"
+    model: ModelEntry = convert_entry(document, ModelEntry, part, {"name": USER, **entry})
+    if model.provider in ("replay", "baseline"):
+        raise document.error(f"{part}.provider", f"{model.provider} cannot play a user")
+    return msgspec.structs.replace(read_model(document, part, model), name=USER)
+
+
+def _stop_rules(document: Document, entry: StopEntry) -> StopRules:
+    rules = msgspec.convert(msgspec.to_builtins(entry), StopRules)
+    for key, least in (("steps", 1), ("user_turns", 1), ("repeats", 2), ("bytes", 1_000)):
+        if getattr(rules, key) < least:
+            found = getattr(rules, key)
+            raise document.error(f"{PART}.stop.{key}", f"{found}; expected at least {least}")
+    return rules
 
 
 def _prompt_paths(

@@ -43,11 +43,23 @@ class Case(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         return self.expected_parts is not None and self.expected_parts.get(part) == "absent"
 
 
-class Message(msgspec.Struct, frozen=True):
-    """One message of a conversation with a model."""
+class SentCall(msgspec.Struct, frozen=True):
+    """A function call of a model as later requests repeat it; `arguments` is text."""
 
-    role: Literal["system", "user", "assistant"]
+    id: str
+    name: str
+    arguments: str
+
+
+class Message(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One message of a conversation with a model; `tool` has the result of one call."""
+
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    calls: Sequence[SentCall] = ()
+    """Of the assistant only: the calls that it made."""
+    call: SentCall | None = None
+    """Of a tool only: the call that it answers."""
 
 
 class Tool(msgspec.Struct, frozen=True):

@@ -295,7 +295,8 @@ class RunSummary(msgspec.Struct, frozen=True):
             name: model.merge(later.models[name]) if name in later.models else model
             for name, model in self.models.items()
         }
-        return RunSummary(later.status, models, self.judges)
+        added = {name: model for name, model in later.models.items() if name not in models}
+        return RunSummary(later.status, {**models, **added}, self.judges)
 
     @property
     def spend_usd(self) -> float:

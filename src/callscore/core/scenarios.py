@@ -16,7 +16,7 @@ from callscore.core.case import Case, Failed, Prompt, Reply
 from callscore.core.errors import DataError
 from callscore.core.judging import Question, Verdict
 from callscore.core.measure import IntervalMethod
-from callscore.core.run import Survey
+from callscore.core.run import ModelSpec, Survey
 from callscore.core.scorecard import CaseResult, Latency, TaskScore
 
 Json = dict[str, Any]
@@ -38,6 +38,36 @@ class ScenarioData(msgspec.Struct, frozen=True):
     cards: Path
 
 
+TOOLS, USER = "(tools)", "(user)"
+"""The names under which results of tools and messages of a simulated user are stored."""
+
+
+class LiveTool(msgspec.Struct, frozen=True):
+    """What carries out the calls of a tool in a conversation: a Python function, or a server."""
+
+    python: str = ""
+    """`FILE.py:function`, `module:function` or `FILE.py:Class.method`."""
+    mcp: Sequence[str] = ()
+    """The command that starts an MCP server, which speaks over stdin and stdout."""
+    timeout_s: float = 30.0
+    recorded: bool = True
+    """Whether a call that the scenario has a result for gets that result."""
+    env: Sequence[str] = ()
+    """The environment variables that the server gets, besides those of every process."""
+
+
+class StopRules(msgspec.Struct, frozen=True):
+    """When a conversation ends in any case."""
+
+    steps: int = 20
+    """Replies of the model."""
+    user_turns: int = 10
+    repeats: int = 3
+    """The same calls with the same results, one after the other."""
+    bytes: int = 60_000
+    """Of everything that was said, called and returned, as UTF-8."""
+
+
 class ScenarioSettings(msgspec.Struct, frozen=True):
     """How scenarios are requested (`protocol`, `history`) and scored (`mode`)."""
 
@@ -48,6 +78,11 @@ class ScenarioSettings(msgspec.Struct, frozen=True):
     """The user's copy of the public runner's config, whose prompts are sent verbatim."""
     own_prompts: Mapping[str, Path] = {}
     """Own prompts: of the `planner`, of every `sub_agent`, or of one agent by its id."""
+    tools: Mapping[str, LiveTool] = {}
+    """By name of a tool, or `*` for all others: what carries out its calls."""
+    user: ModelSpec | None = None
+    """The model that plays the user; None if the user follows the script."""
+    stop: StopRules = StopRules()
 
     @property
     def is_public(self) -> bool:
@@ -75,12 +110,29 @@ class ScenarioFiles(NamedTuple):
 
 
 class StepRequest(NamedTuple):
-    """A step to request from one model in a further round."""
+    """A step to request from one model in a further round; or from TOOLS or USER."""
 
     model: str
     run: int
     case: Case
     prompt: Prompt
+
+
+class FollowUpBound(NamedTuple):
+    """The most that one scenario can take in further rounds, for one model and one run."""
+
+    case: Case
+    prompt: Prompt
+    """The first request."""
+    requests: int
+    by: str = ""
+    """USER if the model that plays the user is asked; empty for every model."""
+    more_bytes: int = 0
+    """By how much a later request may be longer."""
+    more_replies: int = 0
+    """How many replies of the model, at most, a later request repeats in full."""
+    expected: int = 0
+    """How many requests are expected."""
 
 
 class OpenStep(NamedTuple):
@@ -327,6 +379,10 @@ class ScenarioCases(Protocol):
         self, models: Sequence[str], stored: StoredReplies, repeats: int
     ) -> FollowUps | None:
         """The pass in which models see their own history; None if it is not configured."""
+        ...
+
+    def follow_up_bounds(self) -> Iterator[FollowUpBound]:
+        """The most that the pass with own history can take; nothing if it is not configured."""
         ...
 
     def scorer(self, data: RunData) -> RaceScorer:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.case import JsonObject, Prompt, Reply
+from callscore.core.case import JsonObject, Message, Prompt, Reply
 from callscore.core.errors import ConfigError
 from callscore.core.provider import AttemptFailed
 from callscore.providers.rate_limit_headers import LimitHeaders
@@ -22,12 +22,14 @@ from callscore.providers.wire_format import (
     SchemaCache,
     UnreadableResponse,
     add_counts,
+    call_input,
     check_params,
     choose_forms,
     decode_response,
     encode_raw,
     find_max_tokens,
     forms_for,
+    group_results,
     merge_params,
     merge_turns,
     rename_params,
@@ -110,7 +112,7 @@ class Messages:
         built: Body = {
             "model": self._model,
             "max_tokens": ASSUMED_MAX_OUTPUT_TOKENS,
-            "messages": merge_turns(turns),
+            "messages": [_turn(group) for group in group_results(merge_turns(turns))],
         }
         if system:
             built["system"] = system
@@ -152,6 +154,26 @@ class Messages:
         uses = [(b.name or "", b.input) for b in answer.content if b.type == "tool_use"]
         text, finish, calls = split_answer_tool(text, _STOP.get(answer.stop_reason or ""), uses)
         return Reply(text, finish, *_usage(answer.usage), None, calls, answer.model)
+
+
+def _turn(group: Sequence[Message]) -> Message | Body:
+    """One turn; calls and the results of several tools are blocks of it."""
+    first = group[0]
+    if first.call is not None:
+        blocks = [
+            {"type": "tool_result", "tool_use_id": each.call.id, "content": each.content}
+            for each in group
+            if each.call is not None
+        ]
+        return {"role": "user", "content": blocks}
+    if not first.calls:
+        return first
+    said = [{"type": "text", "text": first.content}] if first.content.strip() else []
+    used = [
+        {"type": "tool_use", "id": call.id, "name": call.name, "input": call_input(call)}
+        for call in first.calls
+    ]
+    return {"role": first.role, "content": [*said, *used]}
 
 
 def _refuse_sampling(params: JsonObject, version: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -26,11 +26,13 @@ from callscore.providers.wire_format import (
     SchemaCache,
     UnreadableResponse,
     add_counts,
+    call_input,
     check_params,
     choose_forms,
     decode_response,
     find_max_tokens,
     forms_for,
+    group_results,
     merge_params,
     merge_turns,
     rename_params,
@@ -130,7 +132,7 @@ class Converse:
         """The request body."""
         system, turns = system_and_turns(prompt.messages)
         form = form or self.forms(prompt)[0]
-        built: Body = {"messages": [_turn(message) for message in merge_turns(turns)]}
+        built: Body = {"messages": [_turn(group) for group in group_results(merge_turns(turns))]}
         if system:
             built["system"] = [{"text": system}]
         if self._inference:
@@ -172,8 +174,21 @@ def _tools(prompt: Prompt, form: AnswerForm) -> Body:
     return {"toolConfig": config}
 
 
-def _turn(message: Message) -> Body:
-    return {"role": message.role, "content": [{"text": message.content}]}
+def _turn(group: Sequence[Message]) -> Body:
+    """One turn; calls and the results of several tools are blocks of it."""
+    role = "assistant" if group[0].role == "assistant" else "user"
+    return {"role": role, "content": [block for message in group for block in _blocks(message)]}
+
+
+def _blocks(message: Message) -> Iterator[Body]:
+    if message.call is not None:
+        result = {"toolUseId": message.call.id, "content": [{"text": message.content}]}
+        yield {"toolResult": result}
+        return
+    if message.content.strip() or not message.calls:
+        yield {"text": message.content}
+    for call in message.calls:
+        yield {"toolUse": {"toolUseId": call.id, "name": call.name, "input": call_input(call)}}
 
 
 def _tool(name: str, description: str, parameters: JsonObject) -> Body:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -17,11 +17,13 @@ from callscore.providers.wire_format import (
     UnreadableResponse,
     add_counts,
     arguments_text,
+    call_input,
     check_params,
     choose_forms,
     decode_response,
     find_max_tokens,
     forms_for,
+    group_results,
     merge_params,
     merge_turns,
     rename_params,
@@ -125,7 +127,7 @@ class GenerateContent:
         """The request body; the assistant is called `model` in this API."""
         system, turns = system_and_turns(prompt.messages)
         form = form or self.forms(prompt)[0]
-        built: Body = {"contents": [_content(turn) for turn in merge_turns(turns)]}
+        built: Body = {"contents": [_content(group) for group in group_results(merge_turns(turns))]}
         if system:
             built["systemInstruction"] = {"parts": [{"text": system}]}
         if prompt.tools:
@@ -172,9 +174,21 @@ class GenerateContent:
         return Reply(text, finish, *_usage(answer), None, calls, answer.model_version)
 
 
-def _content(message: Message) -> Body:
-    role = "model" if message.role == "assistant" else "user"
-    return {"role": role, "parts": [{"text": message.content}]}
+def _content(group: Sequence[Message]) -> Body:
+    """One turn; calls and the results of several tools are parts of it."""
+    role = "model" if group[0].role == "assistant" else "user"
+    return {"role": role, "parts": [part for message in group for part in _parts(message)]}
+
+
+def _parts(message: Message) -> Iterator[Body]:
+    if message.call is not None:
+        response = {"name": message.call.name, "response": {"result": message.content}}
+        yield {"functionResponse": response}
+        return
+    if message.content.strip() or not message.calls:
+        yield {"text": message.content}
+    for call in message.calls:
+        yield {"functionCall": {"name": call.name, "args": call_input(call)}}
 
 
 def _read_refusal(answer: _Answer) -> Reply | AttemptFailed:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.case import JsonObject, Prompt, Reply, Tool, ToolCall
+from callscore.core.case import JsonObject, Message, Prompt, Reply, Tool, ToolCall
 from callscore.core.provider import AttemptFailed
 from callscore.providers.rate_limit_headers import LimitHeaders
 from callscore.providers.schemas import fits_strict_mode
@@ -109,7 +109,7 @@ class ChatCompletions:
     def body(self, prompt: Prompt, form: AnswerForm | None = None) -> Body:
         """The request body."""
         form = form or self.forms(prompt)[0]
-        built: Body = {"model": self._model, "messages": prompt.messages}
+        built: Body = {"model": self._model, "messages": [_message(m) for m in prompt.messages]}
         if prompt.schema is not None and form == "format":
             built["response_format"] = self._response_format(prompt.schema)
         elif form == "json":
@@ -135,6 +135,19 @@ class ChatCompletions:
         if choice.finish_reason in _OUTAGES:
             return AttemptFailed("server", f"finish_reason {choice.finish_reason}")
         return _reply(choice, completion)
+
+
+def _message(message: Message) -> Message | Body:
+    """A message; calls and their results in the form of this API."""
+    if message.call is not None:
+        return {"role": "tool", "tool_call_id": message.call.id, "content": message.content}
+    if not message.calls:
+        return message
+    calls = [
+        {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
+        for c in message.calls
+    ]
+    return {"role": message.role, "content": message.content, "tool_calls": calls}
 
 
 def _limit(body: Body, tokens: int) -> Body:

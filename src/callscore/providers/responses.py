@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.case import JsonObject, Prompt, Reply, Tool, ToolCall
+from callscore.core.case import JsonObject, Message, Prompt, Reply, Tool, ToolCall
 from callscore.core.errors import ConfigError
 from callscore.core.lazy import lazy_regex
 from callscore.core.provider import AttemptFailed
@@ -48,6 +48,25 @@ _ONLY_HERE = lazy_regex(
     r"(?i)^(?:o\d+-pro|gpt-\d+(?:\.\d+)?-pro|gpt-daybreak|computer-use"
     r"|.*(?:codex|-deep-research|-cyber|rosalind))"
 )
+
+
+def _items(messages: Sequence[Message]) -> list[Message | Body]:
+    """The messages; calls and their results are items of their own."""
+    items: list[Message | Body] = []
+    for message in messages:
+        if message.call is not None:
+            output = {"call_id": message.call.id, "output": message.content}
+            items.append({"type": "function_call_output", **output})
+        elif not message.calls:
+            items.append(message)
+        else:
+            if message.content:
+                items.append(Message(message.role, message.content))
+            items += [
+                {"type": "function_call", "call_id": c.id, "name": c.name, "arguments": c.arguments}
+                for c in message.calls
+            ]
+    return items
 
 
 def needs_responses(model: str) -> bool:
@@ -110,7 +129,7 @@ class Responses:
     def body(self, prompt: Prompt, form: AnswerForm | None = None) -> Body:
         """The request body; the server must store nothing."""
         form = form or self.forms(prompt)[0]
-        built: Body = {"model": self._model, "input": prompt.messages, "store": False}
+        built: Body = {"model": self._model, "input": _items(prompt.messages), "store": False}
         text: Body = {}
         if prompt.schema is not None and form == "format":
             text["format"] = self._format(prompt.schema)

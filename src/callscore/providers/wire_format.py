@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 import msgspec
 
 from callscore.core import strict_json
-from callscore.core.case import JsonObject, Message, Prompt, Reply, ToolCall
+from callscore.core.case import JsonObject, Message, Prompt, Reply, SentCall, ToolCall
 from callscore.core.errors import ConfigError
 from callscore.core.provider import AttemptFailed, ProviderRequest
 from callscore.providers.rate_limit_headers import LimitHeaders
@@ -138,17 +138,45 @@ def merge_turns(turns: Sequence[Message]) -> Sequence[Message]:
     """The turns for APIs that require alternating roles, the user first and last."""
     merged_turns: list[Message] = []
     for turn in turns:
+        if is_of_tool(turn):
+            merged_turns.append(turn)
+            continue
         if not turn.content.strip():
             continue
-        if merged_turns and merged_turns[-1].role == turn.role:
+        if merged_turns and merged_turns[-1].role == turn.role and not is_of_tool(merged_turns[-1]):
             before = merged_turns.pop().content
             turn = Message(turn.role, f"{before}\n\n{turn.content}")
         merged_turns.append(turn)
     if not merged_turns or merged_turns[0].role != "user":
         merged_turns.insert(0, Message("user", BEGIN))
-    if merged_turns[-1].role != "user":
+    if merged_turns[-1].role == "assistant":
         merged_turns.append(Message("user", CONTINUE))
     return merged_turns
+
+
+def is_of_tool(message: Message) -> bool:
+    """Whether a message has calls of tools, or the result of one."""
+    return bool(message.calls) or message.call is not None
+
+
+def group_results(turns: Sequence[Message]) -> list[list[Message]]:
+    """The turns one by one, and the results of tools that follow each other together."""
+    groups: list[list[Message]] = []
+    for turn in turns:
+        if turn.call is not None and groups and groups[-1][0].call is not None:
+            groups[-1].append(turn)
+        else:
+            groups.append([turn])
+    return groups
+
+
+def call_input(call: SentCall) -> JsonObject:
+    """The arguments of a call as an object, for APIs that take no text; empty if they are none."""
+    try:
+        value = msgspec.json.decode(call.arguments)
+    except msgspec.DecodeError:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def in_turns(messages: Sequence[Message]) -> Sequence[Message]:

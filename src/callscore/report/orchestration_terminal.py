@@ -205,6 +205,10 @@ def free_running_lines(document: Json) -> Iterator[str]:
 
 def _free_running_section(extension: Json, free: Json) -> Iterator[str]:
     of = f"{plain(extension['model'])} · {plain(extension['language'])}"
+    if "conversations" in free:
+        yield from _conversation_section(of, free["conversations"])
+    if "forced" not in free:
+        return
     yield ""
     yield f"Free-running · {of} · {show_count(free['scenarios'], 'scenario')}"
     yield _line("", ["forced", "free"])
@@ -217,6 +221,36 @@ def _free_running_section(extension: Json, free: Json) -> Iterator[str]:
     skipped = show_count(free["not_reached"], "step")
     yield f"{skipped} not reached: the model's own plan left out their agent"
     for why in free["left_out"]:
+        yield f"left out: {plain(why)}"
+
+
+_STOPPED = {
+    "finished": "ended by itself",
+    "steps": "stopped at the limit of steps",
+    "user_turns": "stopped at the limit of user turns",
+    "bytes": "stopped at the limit of bytes",
+    "loop": "stopped in a loop",
+    "silent": "stopped at an empty reply",
+}
+
+
+def _conversation_section(of: str, found: Json) -> Iterator[str]:
+    """How conversations ended, and what went wrong in them."""
+    yield ""
+    yield f"Conversations · {of} · {show_count(found['conversations'], 'conversation')}"
+    yield _line("Expected end reached", [_number(found["success"])])
+    ended = [f"{number} {_STOPPED[reason]}" for reason, number in found["stopped"].items()]
+    yield f"{'; '.join(ended) or 'none'}"
+    yield (
+        f"{show_count(found['steps'], 'step')}, {found['extra_steps']} more than the script has, "
+        f"{found['wasted_steps']} wasted; {show_count(found['calls'], 'tool call')}, "
+        f"{found['failed_calls']} failed, {found['repeated_calls']} repeated"
+    )
+    if found["with_wrong_step"]:
+        yield (f"{found['recovered']} of {found['with_wrong_step']} recovered after a failed call")
+    for scenario, facts in found["facts_missed"].items():
+        yield f"missed in {plain(scenario)}: {plain('; '.join(dict.fromkeys(facts)))}"
+    for why in found["left_out"]:
         yield f"left out: {plain(why)}"
 
 

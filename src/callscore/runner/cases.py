@@ -16,7 +16,13 @@ from callscore.core.blocks import BLOCK, BlockSize
 from callscore.core.case import Case, Prompt
 from callscore.core.provider import CaseProvider, Provider, ProviderRequest
 from callscore.core.run import Survey, Work
-from callscore.core.scenarios import FollowUps, ScenarioCases, StepRequest, StoredReplies
+from callscore.core.scenarios import (
+    FollowUpBound,
+    FollowUps,
+    ScenarioCases,
+    StepRequest,
+    StoredReplies,
+)
 from callscore.core.suite import Suite, names_in
 from callscore.core.task import SCENARIO
 from callscore.evaluate.case_blocks import BlockPlan
@@ -117,6 +123,10 @@ class CaseSource(Streamed, Protocol):
         self, models: Sequence[str], stored: StoredReplies, repeats: int
     ) -> FollowUps | None:
         """The requests that depend on earlier replies; None if there are none."""
+        ...
+
+    def follow_up_bounds(self) -> Iterator[FollowUpBound]:
+        """The most that requests after those of `stream` can take."""
         ...
 
     def open_scoring(self, job: ScoringJob) -> ScoringPart:
@@ -232,6 +242,10 @@ class CaseFiles:
             return None
         return CallSteps(self._steps, self.read, models, stored, repeats)
 
+    def follow_up_bounds(self) -> Iterator[FollowUpBound]:
+        """Nothing: the cases that wait for earlier replies are in the stream."""
+        return iter(())
+
     def open_scoring(self, job: ScoringJob) -> ScoringPart:
         """Score every case when its replies have arrived; a stored run by blocks, if asked for."""
         from callscore.evaluate.block_scoring import count_workers
@@ -316,6 +330,10 @@ class ScenarioSteps:
     ) -> FollowUps | None:
         """The pass in which models see their own history, if it is configured."""
         return self.scenarios.follow_ups(models, stored, repeats)
+
+    def follow_up_bounds(self) -> Iterator[FollowUpBound]:
+        """The most that the pass with own history can take."""
+        return self.scenarios.follow_up_bounds()
 
     def open_scoring(self, job: ScoringJob) -> ScoringPart:
         """Score the steps of a scenario together, when all replies have arrived."""

@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 
 from callscore.core.case import Case
+from callscore.core.provider import ProviderRequest
 from callscore.core.run import JudgeSpec, ModelSpec
+from callscore.core.scenarios import USER, FollowUpBound
 from callscore.core.suite import no_data_names
 from callscore.core.task import BenchmarkLayer, ItemCount, Task
 from callscore.core.verdict_rules import DOCUMENT
@@ -61,11 +63,12 @@ def dry_run(prepared: PreparedRun) -> list[Estimate]:
 
 def _estimate(prepared: PreparedRun, is_paid: IsPaid) -> list[Estimate]:
     config = prepared.config
-    found = estimate(prepared.models, prepared.read_cases(), config.repeats, is_paid)
+    counts = count_requests(prepared.models, prepared.read_cases(), config.repeats, is_paid)
+    longest = max((count.longest for count in counts.values()), default=0)
+    found = _add_follow_ups(prepared, counts)
     judge, benchmarks = config.scoring.judge, config.scoring.benchmarks
     if isinstance(judge, tuple):
         judges = [msgspec.structs.replace(spec, price=price_of(spec)) for spec in judge]
-        longest = max((one.longest_reply_tokens for one in found), default=0)
         answers = JudgedAnswers(len(prepared.models) * config.repeats, longest, benchmarks)
         found += estimate_judging(judges, answers, prepared.read_cases())
     return found
@@ -74,6 +77,14 @@ def _estimate(prepared: PreparedRun, is_paid: IsPaid) -> list[Estimate]:
 def estimate(
     models: Sequence[ModelHandle], cases: Iterable[CasePrompt], repeats: int, is_paid: IsPaid
 ) -> list[Estimate]:
+    """The estimate of every model, for cases that depend on no reply."""
+    counted = count_requests(models, cases, repeats, is_paid)
+    return [counted[model.spec.name].estimate(model) for model in models]
+
+
+def count_requests(
+    models: Sequence[ModelHandle], cases: Iterable[CasePrompt], repeats: int, is_paid: IsPaid
+) -> dict[str, _ModelCount]:
     """One pass over the data; every request is built as for sending."""
     counted = {model.spec.name: _ModelCount() for model in models}
     for asked in cases:
@@ -82,7 +93,26 @@ def estimate(
             count = counted[model.spec.name]
             for run in range(1, repeats + 1):
                 count.add(model, asked, run, expected, is_paid)
-    return [counted[model.spec.name].estimate(model) for model in models]
+    return counted
+
+
+def _add_follow_ups(prepared: PreparedRun, counts: dict[str, _ModelCount]) -> list[Estimate]:
+    """The estimates with the most that requests after the first pass can take.
+
+    What is asked there depends on replies, so that nothing of it counts as paid.
+    """
+    repeats, user = prepared.config.repeats, _ModelCount()
+    asked = [each for each in prepared.helpers if each.spec.name == USER]
+    for source in prepared.sources:
+        for bound in source.follow_up_bounds():
+            if bound.by == USER:
+                for helper in asked:
+                    user.add_bound(helper, bound, repeats * len(prepared.models))
+                continue
+            for model in prepared.models:
+                counts[model.spec.name].add_bound(model, bound, repeats)
+    found = [counts[model.spec.name].estimate(model) for model in prepared.models]
+    return found + [user.estimate(helper) for helper in asked]
 
 
 class JudgedAnswers(msgspec.Struct, frozen=True):
@@ -198,12 +228,17 @@ def _metrics_of(case: Case, *, benchmarks: bool) -> int:
     return sum(slug.startswith(kinds) for slug in judged)
 
 
+def most_input_tokens(request: ProviderRequest) -> int:
+    """The most tokens that a request can have: no token is shorter than a byte."""
+    return max(len(request.body), request.input_tokens)
+
+
 class _ModelCount:
     """Sums over the calls of one model."""
 
     def __init__(self) -> None:
         self._calls = self._paid = 0
-        self._input = self._expected = self._most = self._longest = 0
+        self._input = self._most_input = self._expected = self._most = self.longest = 0
 
     def add(
         self, model: ModelHandle, asked: CasePrompt, run: int, expected: int, is_paid: IsPaid
@@ -212,13 +247,28 @@ class _ModelCount:
         if call is None:
             return
         self._calls += 1
-        self._longest = max(self._longest, call.max_output_tokens)
+        self.longest = max(self.longest, call.max_output_tokens)
         if is_paid(call.key):
             self._paid += 1
             return
         self._input += call.input_tokens
+        self._most_input += most_input_tokens(call)
         self._expected += min(expected, call.max_output_tokens)
         self._most += call.max_output_tokens
+
+    def add_bound(self, model: ModelHandle, bound: FollowUpBound, runs: int) -> None:
+        """Add requests that are not known yet: as many as expected, and as many as can be."""
+        asked = CasePrompt(bound.case, bound.prompt)
+        call = request_of(model.provider, asked, 1)
+        if call is None:
+            return
+        most_output = call.max_output_tokens
+        longest = most_input_tokens(call) + bound.more_bytes + bound.more_replies * most_output
+        self._calls += runs * bound.requests
+        self._input += runs * bound.expected * call.input_tokens
+        self._most_input += runs * bound.requests * longest
+        self._expected += runs * bound.expected * min(_expected_tokens(asked), most_output)
+        self._most += runs * bound.requests * most_output
 
     def estimate(self, model: ModelHandle) -> Estimate:
         price = model.spec.price
@@ -230,6 +280,6 @@ class _ModelCount:
             output_tokens=self._expected,
             most_output_tokens=self._most,
             cost_usd=price.of(self._input, self._expected) if price is not None else None,
-            most_cost_usd=price.of(self._input, self._most) if price is not None else None,
-            longest_reply_tokens=self._longest,
+            most_cost_usd=price.of(self._most_input, self._most) if price is not None else None,
+            longest_reply_tokens=self.longest,
         )

@@ -15,6 +15,7 @@ from callscore.core.case import Message, Prompt
 from callscore.core.errors import ConfigError
 from callscore.core.provider import NEVER_REPEATED, AttemptFailed, Provider, ProviderResponse
 from callscore.core.run import ModelSpec, OnEvent, Price, Waiting, Work
+from callscore.core.scenarios import USER
 from callscore.engine.loop import Shutdown
 from callscore.engine.workload import PlannedModel, Workload
 from callscore.providers.addresses import is_local_server
@@ -109,6 +110,11 @@ def trials_of(
         if work is not None and model.online
     ]
     if any(work is not None for _, work in left):
+        trials += [
+            Trial(helper.spec, helper.provider, _small_prompt(helper.spec, None))
+            for helper in prepared.helpers
+            if helper.spec.name == USER and helper.online
+        ]
         trials += [
             Trial(judge.spec, judge.provider, _small_prompt(judge.spec, JUDGE_PROMPT))
             for judge in judges

@@ -19,7 +19,7 @@ from callscore.core.case import Reply
 from callscore.core.errors import ConfigError, UsageError
 from callscore.core.provider import Provider
 from callscore.core.run import ModelSpec, Price, Survey
-from callscore.core.scenarios import Mode, OnStep
+from callscore.core.scenarios import TOOLS, USER, Mode, OnStep
 from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
 from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import OnScoringResult
@@ -33,6 +33,7 @@ from callscore.scorecard.final import check_weighted_tasks
 from callscore.suites.registry import noise_of, rules_of, scenario_suite
 
 if TYPE_CHECKING:
+    from callscore.providers.tools import ToolProvider
     from callscore.store.run_records import RunHeader
 
 NEVER_REPORT_COST = frozenset(PROVIDERS) - {"replay"}
@@ -144,6 +145,18 @@ class PreparedRun(msgspec.Struct, frozen=True):
     """Where cases come from: the case files first, then the scenarios."""
     survey: Survey
     options: RunOptions
+    helpers: Sequence[ModelHandle] = ()
+    """What answers in conversations besides the models: tools, and a model that plays the user."""
+
+    @property
+    def tools(self) -> ToolProvider | None:
+        """The tools to try out before anything is spent; None if there are none."""
+        if not self.options.preflight:
+            return None
+        from callscore.providers.tools import ToolProvider
+
+        found = (each.provider for each in self.helpers if isinstance(each.provider, ToolProvider))
+        return next(found, None)
 
     def read_cases(self) -> Iterator[CasePrompt]:
         """Read all cases again."""
@@ -296,7 +309,8 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     _check_tasks(config, survey)
     check_weighted_tasks(scoring.weights, sources[0].tasks)
     models = open_models(config, sending=sending)
-    return PreparedRun(config, models, sources, survey, options)
+    helpers = open_helpers(config, sending=sending) if config.scenarios else ()
+    return PreparedRun(config, models, sources, survey, options, helpers)
 
 
 def _check_tasks(config: EvalConfig, survey: Survey) -> None:
@@ -360,6 +374,38 @@ def open_models(
     return reached
 
 
+def open_helpers(
+    config: EvalConfig, environment: Mapping[str, str] = os.environ, *, sending: bool = True
+) -> list[ModelHandle]:
+    """What answers in conversations besides the models; nothing is started or sent."""
+    settings, found = config.scenario_settings, []
+    taken = [spec.name for spec in config.models if spec.name in (TOOLS, USER)]
+    if taken and (settings.tools or settings.user):
+        raise ConfigError(f"model {taken[0]!r}: the name is in use; expected another one")
+    if settings.tools and config.redaction is not None:
+        raise ConfigError(
+            "data.orchestration.tools: results of tools are not redacted; expected no `redact`, or "
+            "recorded results only"
+        )
+    if settings.tools:
+        from callscore.providers.tools import ToolProvider
+
+        tools = ToolProvider(settings.tools, config.path.parent)
+        if sending:
+            tools.check()
+        found.append(ModelHandle(ModelSpec(TOOLS, "tools", price=Price(0.0, 0.0)), tools))
+    if settings.user is not None:
+        spec = msgspec.structs.replace(settings.user, price=price_of(settings.user))
+        provider = _offline_provider(spec)
+        if provider is None:
+            pool = ClientPool(environment, attempt_seconds=config.attempts.timeout_s)
+            provider = pool.provider(settings.user, sending=sending)
+            if sending and config.redaction is not None:
+                provider = _redacting(config)(provider)
+        found.append(ModelHandle(spec, provider))
+    return found
+
+
 def _redacting(config: EvalConfig) -> Callable[[Provider], Provider]:
     """Makes a provider redact its replies; the rules are loaded only if they are needed.
 
@@ -375,7 +421,9 @@ def _redacting(config: EvalConfig) -> Callable[[Provider], Provider]:
 def _check_access(config: EvalConfig, environment: Mapping[str, str]) -> None:
     """Raise ConfigError with every model and judge that cannot be requested, and why."""
     judge = config.scoring.judge
-    specs = [spec for spec in config.models if spec.provider not in OFFLINE]
+    user = config.scenario_settings.user
+    asked = config.models if user is None else (*config.models, user)
+    specs = [spec for spec in asked if spec.provider not in OFFLINE]
     specs += judge if isinstance(judge, tuple) else ()
     if not specs:
         return

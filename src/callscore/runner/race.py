@@ -114,6 +114,11 @@ class Contest:
             tolerance=scoring.checked_settings().call_gate_tolerance,
         )
         self._handles = {model.spec.name: model for model in prepared.models}
+        self._answering = {
+            **self._handles,
+            **{helper.spec.name: helper for helper in prepared.helpers},
+        }
+        """The models, and what answers in conversations besides them."""
         self._race = Race(pool.schedule, list(self._handles), self._rules)
         self._before = self._race.state()
         """As it was before the current round."""
@@ -245,8 +250,9 @@ class Contest:
         """The next step of every call that the model was asked in the race; empty at the end."""
         planned: dict[str, list[Work]] = {}
         for step in () if self._second_pass is None else self._second_pass.next_round(frozenset()):
-            if step.case.call_id in self._all_asked[step.model]:
-                work = work_of_step(self._handles[step.model].provider, step)
+            # Tools and users are asked only in conversations of calls that a model was asked.
+            if step.case.call_id in self._all_asked.get(step.model, (step.case.call_id,)):
+                work = work_of_step(self._answering[step.model].provider, step)
                 planned.setdefault(step.model, []).extend(work)
         return planned
 

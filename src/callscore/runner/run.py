@@ -34,7 +34,7 @@ from callscore.runner.preflight import (
     preflight,
     trials_of,
 )
-from callscore.runner.prepare import PreparedRun
+from callscore.runner.prepare import ModelHandle, PreparedRun
 from callscore.runner.replies import RunReplies
 from callscore.runner.scoring import RunScoring
 from callscore.runner.scoring_process import scoring_process
@@ -43,6 +43,7 @@ from callscore.store.protocol import JobLedger, RunLedger, SharedRun, Store
 from callscore.store.run_records import Failure, RunRecord
 
 if TYPE_CHECKING:
+    from callscore.providers.tools import ToolProvider
     from callscore.runner.race import OpenRace, RaceRun
     from callscore.runner.shared_work import SharedSending
 
@@ -98,6 +99,10 @@ class _Job(NamedTuple):
     emit: OnEvent
     spent_usd: Callable[[], float]
     """What the run has spent so far, in all sessions."""
+    helpers: Sequence[ModelHandle] = ()
+    """What answers in conversations besides the models."""
+    tools: ToolProvider | None = None
+    """The tools among them, if their servers are tried before anything is spent."""
     race: RaceRun | None = None
     """The race, if there is one."""
     sharing: Sharing | None = None
@@ -122,11 +127,7 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
     plan.check()
     options = _engine_options(prepared)
     options.check()
-    start_race: OpenRace | None = None
-    if prepared.options.race:
-        from callscore.runner.race import prepare_race  # its libraries are loaded only for a race
-
-        start_race = prepare_race(prepared)
+    start_race = _start_of_race(prepared)
     try:
         with process or nullcontext(), _open_run(prepared) as run:
             store, ledger = run.store, run.ledger
@@ -151,6 +152,8 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
                     next_round=_next_rounds(prepared, store, ledger.id),
                     emit=emit,
                     spent_usd=lambda: store.run(ledger.id).spent_usd,
+                    helpers=prepared.helpers,
+                    tools=prepared.tools if prepared.helpers else None,
                     race=race,
                     sharing=stack.enter_context(_sharing(prepared, ledger)),
                 )
@@ -167,18 +170,23 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
         return interrupted.ran
 
 
+def _start_of_race(prepared: PreparedRun) -> OpenRace | None:
+    """How a race begins; None without a race, whose libraries are then not loaded."""
+    if not prepared.options.race:
+        return None
+    from callscore.runner.race import prepare_race
+
+    return prepare_race(prepared)
+
+
 async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], RunSummary]:
     """The order of a run: preflight, request and score concurrently, then further rounds."""
     plan, scoring = job.plan, job.scoring
     following: asyncio.Task[bool] | None = None
     try:
         # 1. One small request each: nothing is spent on cases if a model does not reply.
-        preflights: Sequence[Preflight] = ()
-        if job.trials:
-            preflights = await preflight(
-                plan, job.trials, stop, job.ledger.charge_preflight, job.emit
-            )
-            plan = plan.with_spending(plan.options.already_spent_usd + cost_of(preflights))
+        preflights = await _try_out(job, stop)
+        plan = plan.with_spending(plan.options.already_spent_usd + cost_of(preflights))
         if stop.requested:
             return preflights, RunSummary("interrupted", {})
         # 2. Each case is judged and scored when all its replies have arrived, on the same budget.
@@ -208,8 +216,19 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
         planned = [model.provider for model in plan.models.values()]
-        for provider in dict.fromkeys([*planned, *(trial.provider for trial in job.trials)]):
+        helpers = [helper.provider for helper in job.helpers]
+        tried = [trial.provider for trial in job.trials]
+        for provider in dict.fromkeys([*planned, *helpers, *tried]):
             await provider.close()
+
+
+async def _try_out(job: _Job, stop: Shutdown) -> Sequence[Preflight]:
+    """Ask every model and judge once, and start every server of tools once; raises ConfigError."""
+    if job.tools is not None:
+        await job.tools.check_servers()
+    if not job.trials:
+        return ()
+    return await preflight(job.plan, job.trials, stop, job.ledger.charge_preflight, job.emit)
 
 
 @contextmanager
@@ -263,12 +282,14 @@ async def _run_race(
     """Send and score round by round; then score all replies for the scorecard."""
     for_models = _limits_of_models(plan, limits)
 
+    helpers = _planned(job.helpers)
+
     async def send_round(models: Mapping[str, PlannedModel], emit: OnEvent) -> RunSummary:
         part = Workload(models, plan.options).with_spending(job.spent_usd())
         return await _send(part, job.ledger, emit, stop, for_models)
 
     race.judge_calls.begin(stop, limits)
-    summary = await race.carry_out(plan.models, send_round, job.emit, stop)
+    summary = await race.carry_out({**plan.models, **helpers}, send_round, job.emit, stop)
     job.scoring.replies.end()
     judged = await job.scoring.follow(stop, limits)
     status = summary.status if judged else "interrupted"
@@ -351,12 +372,13 @@ def _next_rounds(prepared: PreparedRun, store: Store, run_id: int) -> NextRound 
     def stored_replies(model: str, case_id: str) -> Mapping[int, Reply | Failed]:
         return store.replies_to(run_id, case_id).get(model, {})
 
-    models = {model.spec.name: model for model in prepared.models}
+    models = {model.spec.name: model for model in (*prepared.models, *prepared.helpers)}
+    names = [model.spec.name for model in prepared.models]
     known = frozenset(prepared.survey.ids)
     follow_ups = [
         found
         for source in prepared.sources
-        if (found := source.follow_ups(list(models), stored_replies, prepared.config.repeats))
+        if (found := source.follow_ups(names, stored_replies, prepared.config.repeats))
     ]
     if not follow_ups:
         return None
@@ -435,10 +457,19 @@ def _plan_options(prepared: PreparedRun) -> EngineOptions:
     return msgspec.structs.replace(_engine_options(prepared), budget_usd=prepared.model_budget_usd)
 
 
+def _planned(helpers: Sequence[ModelHandle]) -> Mapping[str, PlannedModel]:
+    """What answers in conversations besides the models, without work."""
+    return {
+        helper.spec.name: PlannedModel(helper.spec, helper.provider, (), 0) for helper in helpers
+    }
+
+
 def plan_of(prepared: PreparedRun, cases: CaseStream) -> Workload:
     """The requests of a run that depend on no reply."""
     repeats = prepared.config.repeats
     at_once = prepared.survey.ids
+    if prepared.helpers:
+        Workload(_planned(prepared.helpers), _plan_options(prepared)).check()
     for source in prepared.sources:
         if source.waiting:
             at_once = [case for case in at_once if case not in source.waiting]

@@ -51,6 +51,7 @@ KEYS = {
     "/": "search",
     "[ ]": "the model before or after",
     ".": "raw replies",
+    "w": "the reference is wrong",
     "1 – 9": "the answer that is shown with the digit",
     "?": "these keys",
 }

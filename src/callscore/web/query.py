@@ -8,6 +8,7 @@ ones. A field of type `Sequence[str]` may be given several times.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from math import isfinite
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
@@ -26,9 +27,14 @@ class NoQuery(msgspec.Struct, frozen=True):
     """The query of a page that has none."""
 
 
+@cache  # it evaluates every annotation, and a page has hundreds of addresses
+def _fields(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    return msgspec.structs.fields(kind)
+
+
 def parse_query(kind: type[Query], pairs: Iterable[tuple[str, str]]) -> Query:
     """Return the query as a struct; raises QueryError naming what is allowed."""
-    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    fields = {field.encode_name: field for field in _fields(kind)}
     given: dict[str, list[str]] = {}
     for name, value in pairs:
         if name not in fields:
@@ -47,7 +53,7 @@ def parse_query(kind: type[Query], pairs: Iterable[tuple[str, str]]) -> Query:
 def encode_query(query: msgspec.Struct) -> str:
     """Return the query as text, with the question mark; empty if every value is the default."""
     pairs = []
-    for field in msgspec.structs.fields(query):
+    for field in _fields(type(query)):
         value = getattr(query, field.name)
         if value == field.default:
             continue

@@ -155,7 +155,7 @@ def _object_rows(
         given = [answer.get(key) for answer in answers]
         if isinstance(value, dict):
             yield from _object_rows(f"{label}.", value, [as_mapping(one) for one in given])
-        elif _identifying_key(value) is not None:
+        elif identifying_key(value) is not None:
             yield from _list_rows(label, value, given)
         elif isinstance(value, (list, tuple)):
             yield _set_row(label, value, given)
@@ -165,7 +165,7 @@ def _object_rows(
             )
 
 
-def _identifying_key(value: Any) -> str | None:
+def identifying_key(value: Any) -> str | None:
     """Return the key that identifies the objects of a list, if there is one."""
     first = next(as_objects(value), None)
     if first is not None and set(first) == {"name", "arguments"}:
@@ -175,7 +175,7 @@ def _identifying_key(value: Any) -> str | None:
 
 
 def _list_rows(label: str, value: Any, given: Sequence[Any]) -> Iterator[FieldComparison]:
-    key = _identifying_key(value)
+    key = identifying_key(value)
     assert key is not None
     by_id = [{str(one.get(key)): one for one in as_objects(other)} for other in given]
     for entry in as_objects(value):

@@ -117,11 +117,13 @@ def _kind(label: str) -> str:
 
 def find_suspicions(votes: Iterable[FieldVotes]) -> list[Suspicion]:
     """The suspicious fields, the most suspicious first."""
-    known = list(votes)
     reliability = ModelReliability()
-    for field in known:
+    doubted = []  # of many cases, few are: the others are only counted
+    for field in votes:
         reliability.add(field)
-    found = [one for each in known if (one := _suspicion(each, reliability)) is not None]
+        if len(field.given) - len(field.right) >= LEAST_MODELS:
+            doubted.append(field)
+    found = [one for each in doubted if (one := _suspicion(each, reliability)) is not None]
     return sorted(found, key=lambda one: (-one.weight, -len(one.against), one.votes.place))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import UnsetType
@@ -12,7 +12,6 @@ from callscore.report.details.form_agreement import (
     CALL,
     FAILED,
     NO_CALL,
-    AgreementCounts,
     ConfusionMatrix,
     FormTotals,
     QuestionAgreement,
@@ -30,7 +29,19 @@ MAX_QUESTIONS = 100
 MAX_QUESTION_LENGTH = 160
 
 
-def questions_section(questions: Sequence[QuestionAgreement], models: Sequence[str]) -> Html | None:
+LinkOfCell = Callable[[str, str, str], Child]
+"""Makes the count of a question and a model a link to its calls."""
+
+
+def _no_link(_question: str, _model: str, count: str) -> Child:
+    return count
+
+
+def questions_section(
+    questions: Sequence[QuestionAgreement],
+    models: Sequence[str],
+    link: LinkOfCell = _no_link,
+) -> Html | None:
     """Return the agreement by question, lowest first."""
     if not questions:
         return None
@@ -41,7 +52,7 @@ def questions_section(questions: Sequence[QuestionAgreement], models: Sequence[s
             question_label(question.id, question.shown),
             [
                 _share(question.agreement),
-                *(_question_cell(question.models.get(model)) for model in models),
+                *(_question_cell(question, model, link) for model in models),
             ],
         )
         for question in shown
@@ -100,7 +111,8 @@ def _share(value: float | None) -> Child:
     return tag("td", f"{100 * value:.0f} %", class_=shade(1 - value))
 
 
-def _question_cell(count: AgreementCounts | None) -> Child:
+def _question_cell(question: QuestionAgreement, model: str, link: LinkOfCell) -> Child:
+    count = question.models.get(model)
     if count is None or count.agreement is None:
         return tag("span", "not asked", class_="quiet")
     errors = {
@@ -112,7 +124,7 @@ def _question_cell(count: AgreementCounts | None) -> Child:
     sentence = ", ".join(f"{number} {word}" for word, number in errors.items() if number)
     return tag(
         "td",
-        f"{count.agreed} of {count.asked}",
+        link(question.id, model, f"{count.agreed} of {count.asked}"),
         tag("small", sentence) if sentence else None,
         class_=shade(1 - count.agreement),
     )

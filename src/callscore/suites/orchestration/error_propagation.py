@@ -44,6 +44,11 @@ class FreeRunScorer:
         self._not_reached = 0
         self._left_out: list[str] = []
 
+    @property
+    def has_scenarios(self) -> bool:
+        """Whether a scenario was added, complete or not."""
+        return bool(self._free or self._left_out)
+
     def add(self, forced: ScenarioReplies) -> tuple[ScenarioReplies, Sequence[StepRecord]] | None:
         """Add one scenario; returns its free replies and records, None if a pass is incomplete."""
         scenario = forced.scenario

@@ -9,13 +9,13 @@ else `NO_RESULT`. Free runs never affect the teacher-forced score.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 from callscore.core.case import Malformed, Message, Reply
-from callscore.core.scenarios import StepRequest, StoredReplies
+from callscore.core.scenarios import StoredReplies
 from callscore.suites.orchestration.call.measures import Tools, measure_calls
 from callscore.suites.orchestration.call.schema import SCHEMA_VIOLATION
 from callscore.suites.orchestration.decision.parse import ToolCalls, read_prediction
@@ -27,7 +27,6 @@ from callscore.suites.orchestration.scenario.cases import (
     StepCase,
     StepCaseBuilder,
     conversation,
-    step_case,
     tool_result,
 )
 from callscore.suites.orchestration.scenario.data import ScenarioSet
@@ -161,68 +160,6 @@ def is_right(record: StepRecord) -> bool:
 def own_case_id(case_id: str) -> str:
     """The id under which the reply to a step in a free run is stored."""
     return f"{case_id}/own"
-
-
-class _FreeRunInProgress:
-    """One free run in progress."""
-
-    def __init__(self, model: str, free: FreeRun, run: int) -> None:
-        self.model = model
-        self.free = free
-        self.run = run
-
-    def request(self) -> StepRequest | None:
-        """The request of the next step; None if the run has ended."""
-        step = self.free.next_step
-        if step is None:
-            return None
-        return StepRequest(self.model, self.run, step_case(step, own_case_id(step.id)), step.prompt)
-
-    def add_stored_reply(self, stored: StoredReplies) -> bool:
-        """Add the stored reply to the requested step; False if there is none."""
-        step = self.free.next_step
-        assert step is not None
-        found = stored(self.model, own_case_id(step.id)).get(self.run)
-        if not isinstance(found, Reply):
-            return False
-        self.free.add_reply(to_recorded_reply(found))
-        return True
-
-
-class FreeRuns:
-    """All free runs of a run; a round requests one step of each that has not ended."""
-
-    def __init__(
-        self,
-        sets: Sequence[ScenarioSet],
-        models: Sequence[str],
-        repeats: int,
-        stored: StoredReplies,
-    ) -> None:
-        self._stored = stored
-        self._has_requested = False
-        self._active = [
-            _FreeRunInProgress(
-                model, FreeRun(scenario, scenario_set.cards, scenario_set.protocol), run
-            )
-            for scenario_set in sets
-            for scenario in scenario_set.scenarios()
-            for model in models
-            for run in range(1, repeats + 1)
-        ]
-
-    def next_round(self, left_out: frozenset[str]) -> Sequence[StepRequest]:
-        """One step of every run; a run whose last step got no reply ends."""
-        if self._has_requested:
-            self._active = [
-                active for active in self._active if active.add_stored_reply(self._stored)
-            ]
-        self._has_requested = True
-        requests = [
-            (active, active.request()) for active in self._active if active.model not in left_out
-        ]
-        self._active = [active for active, request in requests if request is not None]
-        return [request for _, request in requests if request is not None]
 
 
 class FreeReplies(msgspec.Struct, frozen=True):

@@ -13,6 +13,8 @@ from callscore.core.run import Survey
 from callscore.core.scenarios import (
     NO_FLOORS,
     Floors,
+    FollowUpBound,
+    Json,
     OpenStep,
     RunData,
     ScenarioExport,
@@ -28,9 +30,15 @@ from callscore.suites.orchestration import result as results
 from callscore.suites.orchestration.call.questions import NoVerdicts
 from callscore.suites.orchestration.compat.evaluation import evaluate_file
 from callscore.suites.orchestration.compat.export import public_output
+from callscore.suites.orchestration.conversation import check_conversation
+from callscore.suites.orchestration.conversation_scorer import (
+    ConversationScorer,
+    conversation_lines,
+)
 from callscore.suites.orchestration.error_propagation import FreeRunScorer
 from callscore.suites.orchestration.floors import ScenarioFloors
-from callscore.suites.orchestration.free_run import FreeRuns, is_right
+from callscore.suites.orchestration.free_rounds import FreeRuns, follow_up_bounds
+from callscore.suites.orchestration.free_run import is_right
 from callscore.suites.orchestration.metric_records import emit_records
 from callscore.suites.orchestration.replies import (
     ReplyTimes,
@@ -77,8 +85,20 @@ class RunScenarios:
     def survey(self) -> Survey:
         """Read, check and hash every scenario."""
         found = [each.survey() for each in self._sets]
+        if self._settings.history == "own":
+            for each in self._sets:
+                self._check_conversations(each)
         ids = [step for each in found for step in each.ids]
         return Survey(ids, "+".join(each.digest for each in found))
+
+    def _check_conversations(self, scenario_set: ScenarioSet) -> None:
+        """Raise DataError if a conversation cannot be held, before anything is asked."""
+        for scenario in scenario_set.scenarios():
+            if scenario.ending.facts:
+                try:
+                    check_conversation(scenario, scenario_set.cards, self._settings)
+                except DataError as error:
+                    raise error.with_place(scenario_set.shown_path(scenario.id)) from None
 
     def stream(self) -> Iterator[tuple[Case, Prompt]]:
         """Every step of every scenario."""
@@ -91,7 +111,12 @@ class RunScenarios:
         """The pass in which models see their own history; None if it is not configured."""
         if self._settings.history != "own":
             return None
-        return FreeRuns(self._sets, models, repeats, stored)
+        return FreeRuns(self._sets, self._settings, models, repeats, stored)
+
+    def follow_up_bounds(self) -> Iterator[FollowUpBound]:
+        """The most that the pass with own history can take; nothing if it is not configured."""
+        if self._settings.history == "own":
+            yield from follow_up_bounds(self._sets, self._settings)
 
     def scorer(self, data: RunData) -> RunScorer:
         """The scorer of the replies."""
@@ -229,10 +254,14 @@ class _LanguageScorer:
         self._model = model
         self._recorded = verdicts_from_files(data.verdicts, model, scenario_set.lang)
         self._known = add_judge_verdicts(self._recorded, judged)
-        self._free = (
-            FreeRunScorer(model, scenario_set, data.repeats, data.stored)
-            if settings.history == "own"
+        is_own = settings.history == "own"
+        self._conversations = (
+            ConversationScorer(model, scenario_set, settings, data.repeats, data.stored)
+            if is_own
             else None
+        )
+        self._free = (
+            FreeRunScorer(model, scenario_set, data.repeats, data.stored) if is_own else None
         )
         self._evaluated: list[ScenarioEvaluation] = []
         self._public_rows: list[ResultRow] = []
@@ -257,12 +286,7 @@ class _LanguageScorer:
                 sinks.on_export(export_scenario(replies))
             if sinks.on_trajectory is not None:
                 sinks.on_trajectory(trajectory(replies, records))
-            free = None if self._free is None else self._free.add(replies)
-            if free is None:
-                continue
-            self._add_free_run(scenario, free[1])
-            if sinks.on_trajectory is not None:
-                sinks.on_trajectory(trajectory(*free, "own"))
+            self._add_own_history(replies, sinks)
         metadata = ResultMetadata(
             self._data.directory(self._model),
             scenario_set.lang,
@@ -272,7 +296,7 @@ class _LanguageScorer:
             __version__,
             protocol=scenario_set.protocol.signature,
             usage=usage_by_scenario(self._used),
-            free_running=None if self._free is None else self._free.document(),
+            free_running=self._free_running(),
         )
         metadata = add_judge(metadata, self._judged)
         if self._mode == "compat":
@@ -288,11 +312,38 @@ class _LanguageScorer:
         scored = msgspec.structs.replace(scored, times=of_all)
         return warn_of_unused_verdicts(scored, self._recorded)
 
-    def _add_free_run(self, scenario: Scenario, records: Sequence[StepRecord]) -> None:
+    def _add_own_history(self, replies: ScenarioReplies, sinks: ScenarioSinks) -> None:
+        """Score the pass with own history: a conversation, or a free run by the script."""
+        if self._free is None or self._conversations is None:
+            return
+        scenario = replies.scenario
+        if scenario.ending.facts:
+            runs = self._conversations.add(scenario)
+            self._add_free_run(scenario, [run.conversation.is_right() for run in runs])
+            if runs and sinks.on_trajectory is not None:
+                sinks.on_trajectory(conversation_lines(runs))
+            return
+        free = self._free.add(replies)
+        if free is not None:
+            self._add_free_run(scenario, right_by_run(free[1], is_right))
+            if sinks.on_trajectory is not None:
+                sinks.on_trajectory(trajectory(*free, "own"))
+
+    def _free_running(self) -> Json | None:
+        """`x_extension.free_running`; None if no scenario was run with own history."""
+        if self._free is None or self._conversations is None:
+            return None
+        conversations = self._conversations.document()
+        if conversations is None:
+            return self._free.document()
+        scripted = self._free.document() if self._free.has_scenarios else {}
+        return {**scripted, "conversations": conversations}
+
+    def _add_free_run(self, scenario: Scenario, right: Sequence[bool]) -> None:
         """Add to the row of the last scenario whether its free runs are right        C-141"""
-        last = self._evaluated[-1]
-        if last.row.scenario == scenario.id:
-            row = msgspec.structs.replace(last.row, free_right=right_by_run(records, is_right))
+        last = self._evaluated[-1] if self._evaluated else None
+        if right and last is not None and last.row.scenario == scenario.id:
+            row = msgspec.structs.replace(last.row, free_right=tuple(right))
             self._evaluated[-1] = msgspec.structs.replace(last, row=row)
 
     def _score(

@@ -38,21 +38,23 @@ def _line(model: str, step: StepReply, record: StepRecord | None, history: Histo
         "history": history,
         "kind": "plan" if case.is_plan else "agent" if record is None else record.kind,
         "agent": case.agent,
-        "request": _request(case.prompt),
-        "reply": _reply(step.reply) if isinstance(step.reply, Reply) else None,
+        "request": request_json(case.prompt),
+        "reply": reply_json(step.reply) if isinstance(step.reply, Reply) else None,
         "gold": gold_reply(case.step),
         "verdict": _verdict(step.reply, record),
     }
 
 
-def _request(prompt: Prompt) -> Json:
+def request_json(prompt: Prompt) -> Json:
+    """The messages, and the names of the tools."""
     return {
-        "messages": [msgspec.structs.asdict(message) for message in prompt.messages],
+        "messages": [msgspec.to_builtins(message) for message in prompt.messages],
         "tools": [tool.name for tool in prompt.tools],
     }
 
 
-def _reply(reply: Reply) -> Json:
+def reply_json(reply: Reply) -> Json:
+    """The reply, with what it took."""
     return {
         "text": reply_text(reply),
         "tool_calls": [msgspec.structs.asdict(call) for call in reply.tool_calls],

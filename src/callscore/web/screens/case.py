@@ -24,10 +24,12 @@ from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show_money
 from callscore.report.safe_text import plain
 from callscore.report.source import CaseView, ReportSource
+from callscore.results.gold import field_votes
 from callscore.results.port import Neighbours, QueryError
 from callscore.web.page import notice
 from callscore.web.screen import Answer, NotFound, Page, Route, Visit, link
 from callscore.web.screens.decision import version_of_run
+from callscore.web.screens.gold import doubt_form
 from callscore.web.screens.matrix import (
     CaseParameters,
     as_query,
@@ -79,6 +81,7 @@ def show_case(visit: Visit) -> Answer:
                 plan_pictures(shown),
                 verdicts_table(shown, place),
                 measures_table(shown),
+                doubt_form(visit, place, field_votes(source, place, found.view)),
                 _replies(shown),
                 _prompt(source, found.view),
                 class_="answers",

@@ -2,28 +2,111 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import msgspec
+
+from callscore.report.details.question_calls import QuestionCall, question_calls
 from callscore.report.html.answers_sections import (
     confusion_section,
     forms_section,
     questions_section,
 )
-from callscore.report.markup import Html, join
+from callscore.report.html.parts import model_name, row, table
+from callscore.report.markup import Child, Html, join, tag
+from callscore.report.numbers import show_count
+from callscore.report.safe_text import plain
 from callscore.report.source import ReportSource
+from callscore.results.port import QueryError
 from callscore.web.page import empty
-from callscore.web.screen import Answer, Route, Visit
+from callscore.web.query import encode_query
+from callscore.web.screen import Answer, Route, Visit, link
 from callscore.web.screens.decision import version_of_run, with_source
+from callscore.web.screens.matrix import CaseParameters
+
+MAX_CALLS = 500
+NOTE = "People in rows, the model in columns; a number is a link to its calls."
+
+
+class QuestionQuery(msgspec.Struct, frozen=True):
+    """A question and a model, and which calls of them are listed."""
+
+    question: str = ""
+    model: str = ""
+    expected: str = ""
+    given: str = ""
 
 
 def show_questions(visit: Visit) -> Answer:
-    """Return questions with their agreement, lowest first; totals of the form; sentiments."""
-    return with_source(visit, "questions", "Questions", _questions)
+    """Return questions with their agreement, lowest first; or the calls of one question."""
+    query = visit.query_as(QuestionQuery)
+    draw = _calls if query.question else _questions
+    return with_source(visit, "questions", "Questions", draw)
+
+
+def _calls(visit: Visit, source: ReportSource) -> Html:
+    """Return what people and a model said to a question, and the calls of a pair of words."""
+    query = visit.query_as(QuestionQuery)
+    models = [model.model for model in source.card.models]
+    if query.model not in models:
+        raise QueryError(f"model={plain(query.model, 60)!r}: expected one of {', '.join(models)}")
+    calls = question_calls(source.cases, source.provenance.settings, query.question, query.model)
+    if not calls:
+        raise QueryError(f"question={plain(query.question, 60)!r}: the run has no answer to it")
+    chosen = [one for one in calls if _is_chosen(one, query)]
+    words = list(dict.fromkeys([*(one.expected for one in calls), *(one.given for one in calls)]))
+    rows = [
+        row(plain(expected, 40), [_pair(visit, calls, expected, given) for given in words])
+        for expected in words
+        if any(one.expected == expected for one in calls)
+    ]
+    listed = [
+        row(
+            link(plain(one.case_id, 80), f"/runs/{visit.run}/cases/{one.place}"
+                 + encode_query(CaseParameters(model=(query.model,), item=query.question))),
+            [plain(one.expected, 80), tag("b", plain(one.given, 80))],
+        )
+        for one in chosen[:MAX_CALLS]
+    ]  # fmt: skip
+    asked = "in which they differ" if not query.expected else "with these words"
+    return tag(
+        "section",
+        tag("p", link("All questions", visit.path)),
+        tag("h1", f"{plain(query.question, 60)} · {model_name(query.model)}"),
+        tag(
+            "p",
+            "People in rows, the model in columns; a number is a link to its calls.",
+            class_="note",
+        ),
+        table(["people ↓ model →", *(plain(one, 40) for one in words)], rows, "Words", "matrix"),
+        tag("output", f"{show_count(len(chosen), 'call')} {asked}", class_="count"),
+        table(("Call", "People", "Model"), listed, "Calls") if listed else None,
+    )
+
+
+def _is_chosen(call: QuestionCall, query: QuestionQuery) -> bool:
+    if query.expected or query.given:
+        return (call.expected, call.given) == (query.expected, query.given)
+    return not call.same
+
+
+def _pair(visit: Visit, calls: Sequence[QuestionCall], expected: str, given: str) -> Child:
+    number = sum((one.expected, one.given) == (expected, given) for one in calls)
+    if not number:
+        return tag("td", 0, class_="quiet")
+    is_right = "right" if expected == given else "wrong"
+    return tag("td", link(str(number), visit.url(expected=expected, given=given)), class_=is_right)
 
 
 def _questions(visit: Visit, source: ReportSource) -> Html:
     counts = visit.results.counts(visit.run)
     models = [model.model for model in source.card.models]
+
+    def calls(question: str, model: str, count: str) -> Child:
+        return link(count, visit.url(question=question, model=model))
+
     sections = [
-        questions_section(counts.questions.worst_first(), models),
+        questions_section(counts.questions.worst_first(), models, calls),
         forms_section(counts.forms, models),
         confusion_section(
             "sentiment",
@@ -38,4 +121,8 @@ def _questions(visit: Visit, source: ReportSource) -> Html:
     return join(sections)
 
 
-ROUTES = (Route("GET", "/runs/{run}/questions", show_questions, version=version_of_run),)
+ROUTES = (
+    Route(
+        "GET", "/runs/{run}/questions", show_questions, query=QuestionQuery, version=version_of_run
+    ),
+)

@@ -156,6 +156,12 @@ class StepCaseBuilder:
         prompt = Prompt((Message("system", system), *history), tools=self._card(agent).tools)
         return StepCase(self._id(step_id), step_id, agent, prompt, step)
 
+    def conversation(self, agent: str, messages: Iterable[Message]) -> Prompt:
+        """The prompt of an agent that talks to the user itself."""
+        card = self._card(agent)
+        system = self._protocol.conversation_system(self._known, card, self._cards)
+        return Prompt((Message("system", system), *messages), tools=card.tools)
+
     def _card(self, agent: str) -> Card:
         """The card of the agent; one without tools if there is none."""
         return self._cards.by_id.get(agent) or Card(agent)

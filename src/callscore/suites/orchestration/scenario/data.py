@@ -21,6 +21,7 @@ from callscore.core.scenarios import (
 from callscore.suites.orchestration.result_format import natural_sort_key
 from callscore.suites.orchestration.scenario.cards import Cards, index_cards, read_card
 from callscore.suites.orchestration.scenario.cases import StepCase, step_case, step_cases
+from callscore.suites.orchestration.scenario.end_state import NO_ENDING
 from callscore.suites.orchestration.scenario.model import AgentStep, Scenario
 from callscore.suites.orchestration.scenario.parse import ScenarioKey, read_scenario
 from callscore.suites.orchestration.scenario.protocol import (
@@ -138,13 +139,16 @@ class ScenarioSet:
     def survey(self) -> Survey:
         """The ids of all steps, and the hash of data and protocol, as replies depend on both."""
         ids: list[str] = []
-        raw = []
+        raw, endings = [], []
         for scenario in self.scenarios():
             raw.append((scenario.id, scenario.raw))
+            endings.append((scenario.id, scenario.ending))
             ids += [step.id for step in self.requested_steps(scenario)]
         self.digest = scenarios_hash(self._cards_hash, raw)
+        endings = [(name, ending) for name, ending in endings if ending != NO_ENDING]
+        ended = canonical_hash(msgspec.to_builtins(sorted(endings)))[:8] if endings else ""
         named = "" if self.protocol.name == "callscore" else f":{self.protocol.signature}"
-        return Survey(ids, self.digest + named)
+        return Survey(ids, self.digest + named + (f":{ended}" if ended else ""))
 
     def stream(self) -> Iterator[tuple[Case, Prompt]]:
         """Every step that is requested from a model."""

@@ -9,6 +9,7 @@ import msgspec
 
 from callscore.core.scenarios import DataFinding
 from callscore.suites.orchestration.plan.model import WorkflowPlan
+from callscore.suites.orchestration.scenario.end_state import NO_ENDING, Ending
 
 RejectionType = Literal["AWAITING_USER_INPUT", "TOOL_CONSTRAINT_VIOLATION", "GENERAL_REJECTION"]
 AWAITING: RejectionType = "AWAITING_USER_INPUT"
@@ -83,6 +84,7 @@ class Scenario(msgspec.Struct, frozen=True):
     plans: tuple[PlanStep, ...]
     agent_steps: tuple[AgentStep, ...]
     findings: tuple[DataFinding, ...] = ()
+    ending: Ending = NO_ENDING
 
 
 def case_id(lang: str, scenario: str, step_id: int | str) -> str:

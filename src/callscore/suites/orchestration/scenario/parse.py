@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from callscore.core.case import Malformed
 from callscore.core.errors import DataError
 from callscore.core.scenarios import DataFinding
@@ -12,6 +14,7 @@ from callscore.suites.orchestration.plan.graphs import dangling_dependencies
 from callscore.suites.orchestration.plan.parse import read_plan
 from callscore.suites.orchestration.scenario.annotation import PLAN_START, Note, read_annotation
 from callscore.suites.orchestration.scenario.cards import Cards
+from callscore.suites.orchestration.scenario.end_state import NO_ENDING, read_ending
 from callscore.suites.orchestration.scenario.file_steps import read_steps
 from callscore.suites.orchestration.scenario.model import (
     AgentStep,
@@ -37,7 +40,9 @@ def read_scenario(text: str, key: ScenarioKey, cards: Cards) -> Scenario:
         value = read_strict(text)
     except YamlFault as error:
         raise DataError(f"{error}; expected a scenario with steps, as YAML or JSON") from None
-    return interpret_steps(read_steps(value, cards), key, cards)
+    found = interpret_steps(read_steps(value, cards), key, cards)
+    ending = read_ending(value)
+    return found if ending == NO_ENDING else msgspec.structs.replace(found, ending=ending)
 
 
 def interpret_steps(steps: Sequence[RawStep], key: ScenarioKey, cards: Cards) -> Scenario:

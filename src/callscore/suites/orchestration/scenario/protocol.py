@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -74,6 +74,20 @@ class PromptProtocol(msgspec.Struct, frozen=True):
         values = {"agent": agent, "task": task or TASK_IS_LAST_MESSAGE}
         return _with_known(system_info, _fill(self.sub_agent, values))
 
+    def conversation_system(self, system_info: str, card: Card, cards: Cards) -> str:
+        """The system prompt of an agent that talks to the user itself."""
+        own = self.own.get(card.agent_id, self.own.get(SUB_AGENT))
+        if own is not None:
+            return self.sub_agent_system(system_info, card, cards)
+        agent = f"{card.name} ({card.agent_id})" if card.name else card.agent_id
+        return _with_known(system_info, _fill(_template("conversation"), {"agent": agent}))
+
+
+def user_system(goal: str, facts: Sequence[str], end: str) -> str:
+    """The system prompt of a model that plays the user."""
+    known = "\n".join(f"- {fact}" for fact in facts) or "Nothing more."
+    return _fill(_template("user"), {"goal": goal, "facts": known, "end": end})
+
 
 @cache
 def bundled_protocol(name: ProtocolName) -> PromptProtocol:
@@ -134,6 +148,7 @@ def _prompt(config: Any, name: str) -> str:
     return value
 
 
+@cache
 def _template(name: str) -> str:
     file = Path(__file__).parent / "prompts" / f"{name}.md"
     return file.read_text(encoding="utf-8").strip()
