@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,9 @@ def test_a_store_that_does_not_exist_ends_the_command(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "no such store" in done.stderr
     assert "callscore demo --serve" in done.stderr
+
+
+def test_requests_that_are_not_http_leave_no_line_and_no_stuck_server(served: Served) -> None:
+    for _ in range(100):
+        assert served.ask("/", hosts=()).status == 400
+    assert not select.select([served.process.stderr], [], [], 0)[0]

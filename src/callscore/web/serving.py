@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import getpass
 import ipaddress
+import logging
 import signal
 import socket
 import ssl
@@ -14,6 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 from aiohttp import web
+from aiohttp.http_exceptions import BadHttpMessage
 
 from callscore.core.errors import UsageError
 from callscore.results.stored import StoredResults
@@ -125,7 +127,12 @@ async def _serve(options: ServeOptions, listener: socket.socket, say: Say) -> No
     guard = Guard(origins, f"callscore-{port}", reviewers)
     results = StoredResults(options.store)
     site = Site(results, options.store, all_routes(), options.data, is_read_only(options.store))
-    runner = web.AppRunner(build_app(site, guard), access_log=None, shutdown_timeout=SHUTDOWN_S)
+    runner = web.AppRunner(
+        build_app(site, guard),
+        access_log=None,
+        logger=_fault_log(),
+        shutdown_timeout=SHUTDOWN_S,
+    )
     await runner.setup()
     try:
         await web.SockSite(runner, listener, ssl_context=_tls(options)).start()
@@ -135,6 +142,22 @@ async def _serve(options: ServeOptions, listener: socket.socket, say: Say) -> No
     finally:
         await runner.cleanup()
         results.close()
+
+
+def _fault_log() -> logging.Logger:
+    """Return the log of the server's own faults.
+
+    aiohttp logs a traceback for every request that is not HTTP, which any program that reaches
+    the port can send: it would fill a disk, or block the server on a pipe that nothing reads.
+    """
+    log = logging.getLogger("callscore.web.requests")
+    log.addFilter(_is_fault)
+    return log
+
+
+def _is_fault(record: logging.LogRecord) -> bool:
+    raised = record.exc_info[1] if record.exc_info else None
+    return not isinstance(raised, BadHttpMessage)
 
 
 def _tls(options: ServeOptions) -> ssl.SSLContext | None:
