@@ -182,7 +182,7 @@ def run(
         export=export,
         trajectories=trajectories,
         on_scoring_result=tallies.append,
-        workers=_workers(workers, rescore),
+        workers=_workers(workers, rescore, race=race),
     )
     sending = not dry_run and rescore is None
     other = dry_run or (rescore is not None and bool(limit or weights or redact))
@@ -226,11 +226,13 @@ def _run_index(config: EvalConfig, *, is_wanted: bool) -> RunIndex:
     return RunIndex(config, is_wanted=is_wanted)
 
 
-def _workers(number: int | None, rescore: int | None) -> Workers:
+def _workers(number: int | None, rescore: int | None, *, race: bool) -> Workers:
     """The processes that score: one while models are called."""
     from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
 
     if rescore is not None:
+        if race:
+            raise click.UsageError("--rescore sends nothing; expected it without --race")
         return Workers(number)
     if number is not None:
         raise click.UsageError("--workers is for stored runs; expected it with --rescore")
@@ -297,8 +299,6 @@ def _run(
         from callscore.comparison.run_gates import load_baselines
 
         load_baselines(prepared.config)  # an invalid file is an error before anything is sent
-    if stored_run is not None and prepared.options.race:
-        raise click.UsageError("--rescore sends nothing; expected it without --race")
     ran = _call_models(_confirm(prepared)) if stored_run is None else rescore(prepared, stored_run)
     _stop_if_interrupted(ran, resume_command)
     return ran
