@@ -230,7 +230,8 @@ class RunScoring:
         if self.calls is not None:
             judging = open_judge_runner(prepared.config.scoring, self.calls)
             self._judge_runner = self._stack.enter_context(judging)
-            self.calls.check()
+            if self.calls.clients:
+                self.calls.check()
         self.embedder = self._judge_runner.embedder if self._judge_runner is not None else None
         is_local = not isinstance(prepared.config.scoring.embedder, ModelSpec)
         if self._judge_runner is not None and self.embedder is not None and is_local:
