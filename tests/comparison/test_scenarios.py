@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -138,6 +139,10 @@ def _values(found: callscore.Comparison) -> Json:
     }
 
 
+def _numbers(document: Json) -> tuple[object, object]:
+    return document["overall_statistics"], document["detailed_results"]
+
+
 @pytest.mark.parametrize("mode", ["standard", pytest.param("compat", marks=pytest.mark.slow)])
 def test_result_files_of_scenarios_are_compared_like_their_runs(tmp_path: Path, mode: str) -> None:
     """In two languages, with repeats and prices; the files are all that is known."""
@@ -160,6 +165,12 @@ def test_result_files_of_scenarios_are_compared_like_their_runs(tmp_path: Path, 
     of_files = callscore.compare(tmp_path / "w.json", tmp_path / "p.json", all_rows=True)
     expected = callscore.compare(f"{both}:w", f"{both}:p", all_rows=True)
     assert (of_files.calls, of_files.unit) == (6, "scenario")
+    assert run("report", both, "-o", tmp_path / "both.001").returncode == 0
+    for file in (tmp_path / "both.001").iterdir():
+        name, language, _ = file.name.split(".")
+        one = read_json(tmp_path / f"{name}.json")["languages"][language]
+        assert _numbers(read_json(file)) == _numbers(one)
+    assert len(list((tmp_path / "both.001").iterdir())) == 4
     assert _values(of_files) == {
         row.key: [row.first, row.second, row.difference]
         for row in expected.rows
@@ -209,6 +220,8 @@ def test_recorded_outputs_are_compared_reported_and_kept_as_a_baseline_by_their_
     done = run("report", large, "--format", "md")
     assert done.returncode == 0, done.stderr
     assert "Scenario Score" in done.stdout
+    done = run("report", large, "--format", "document-001")
+    assert json.loads(done.stdout) == read_json(large)
     done = run("baseline", "set", large, "-o", tmp_path / "baseline.json")
     assert done.returncode == 0, done.stderr
     (model,) = read_json(tmp_path / "baseline.json")["models"].values()

@@ -106,7 +106,7 @@ def score(
     from callscore.core.errors import UsageError
     from callscore.core.scenarios import RecordedOutputs
     from callscore.evaluate.scenarios import OutputsJob, jobs_by_model
-    from callscore.runner.document import result_files
+    from callscore.report.document_001 import result_files
     from callscore.store.files import check_targets
 
     recorded = RecordedOutputs(output_dirs, cards, mode, model, lang)
@@ -195,7 +195,7 @@ def show_models(scored: Scorecard, json_file: Path | None) -> None:
 def write(document: Mapping[str, object], path: Path) -> None:
     """Write a result file, or the result to stdout."""
     from callscore.cli.output import write_bytes
-    from callscore.runner.document import document_json
+    from callscore.report.document_001 import document_json
 
     write_bytes(path, document_json(document))
 
@@ -204,7 +204,7 @@ def write_result_files(ran: RunResult, joint: Path) -> None:
     """Write one file per model and language, unless the joint file is already that."""
     if not ran.documents:
         return
-    from callscore.runner.document import result_files
+    from callscore.report.document_001 import result_files
 
     parts = result_files(joint, ran.documents.values())
     if len(parts) > 1 or not ran.has_only_scenarios:
