@@ -280,7 +280,7 @@ async def in_thread(function: Callable[[], Any]) -> Any:
                 value = asyncio.run(value)
         except BaseException as raised:  # noqa: BLE001 - a tool that exits ends its call alone
             error = raised if isinstance(raised, Exception) else RuntimeError(repr(raised))
-        with suppress(RuntimeError):  # the loop has ended: nobody waits for the value
+        with suppress(RuntimeError):  # the loop has ended, and with it the wait
             loop.call_soon_threadsafe(settle, value, error)
 
     Thread(target=work, daemon=True).start()
