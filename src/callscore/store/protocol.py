@@ -12,6 +12,7 @@ from msgspec import UnsetType
 
 from callscore.core.batch import JobStore
 from callscore.core.case import Failed, Reply
+from callscore.core.errors import StoreError
 from callscore.core.events import Events
 from callscore.core.race import RaceCard
 from callscore.core.run import (
@@ -85,6 +86,11 @@ class SharedRun(Protocol):
     @property
     def worker(self) -> int:
         """This process as a worker; after a takeover, it is another one."""
+        ...
+
+    @property
+    def outage(self) -> StoreError | None:
+        """Why the store cannot be used now; it is waited for."""
         ...
 
     def has_lost(self, worker: int) -> bool:

@@ -19,7 +19,7 @@ from callscore.store.postgres.chunks import (
     has_open_chunks,
     take_chunk,
 )
-from callscore.store.postgres.connection import Link
+from callscore.store.postgres.connection import RUN_PATIENCE_S, Link
 from callscore.store.postgres.limits import PostgresBudget, PostgresRates, set_budget
 from callscore.store.postgres.membership import BEATS, Membership, take_over
 from callscore.store.postgres.rows import (
@@ -67,7 +67,7 @@ class PostgresReplies:
         self._held: dict[bytes, tuple[int, float]] = {}
         """The requests in flight: the worker that claimed them, and what they may cost."""
         self._asking = ThreadPoolExecutor(1, "asking")
-        self._link = Link(store.url)
+        self._link = Link(store.url, RUN_PATIENCE_S)
         self._took_over_at = time.monotonic()
         self._joining = asyncio.Lock()
         self.member = Membership(store.url, run_id)
@@ -81,7 +81,7 @@ class PostgresReplies:
     def close(self) -> None:
         """Write what is left, and leave the store."""
         try:
-            if self._writer.is_out:
+            if self.outage is not None:
                 self._writer.give_up()
             self._commits.close()
         except StoreError as error:
@@ -92,11 +92,17 @@ class PostgresReplies:
                 "next `callscore run` or `work` in this folder stores them"
             ) from None
         finally:
+            self._link.give_up()
             self._asking.shutdown(wait=True)
             self._writer.close()
             self._link.close()
             self._spill.close()
             self.member.leave()
+
+    @property
+    def outage(self) -> StoreError | None:
+        """Why the store cannot be used now."""
+        return self._writer.outage or self._link.outage
 
     def ask_soon(self, work: Callable[[Connection], object]) -> None:
         """Do work with the database later; an error does not matter."""
@@ -193,7 +199,7 @@ class PostgresReplies:
         return found or stored
 
     async def _keep(self, paid: Paid) -> None:
-        if self._writer.is_out:
+        if self._writer.outage is not None:
             self._spill.add([paid])
         await self._commits.write_durably(paid)
         self._held.pop(paid.key, None)

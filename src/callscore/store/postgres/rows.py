@@ -13,8 +13,9 @@ from uuid import UUID
 
 import msgspec
 
+from callscore.core.errors import StoreError
 from callscore.core.run import CachedReply
-from callscore.store.postgres.connection import Link
+from callscore.store.postgres.connection import RUN_PATIENCE_S, Link
 from callscore.store.postgres.spill import Spill
 from callscore.store.postgres.url import DatabaseUrl
 from callscore.store.reply_rows import AnswerRow, ItemRow, checksum, from_bytes
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     import psycopg
 
     from callscore.store.postgres.connection import Connection
-
-WRITE_PATIENCE_S = 3_600.0
-"""How long replies wait for a server that cannot be reached; meanwhile nothing is sent."""
 
 BRIEFLY = "SELECT set_config('idle_in_transaction_session_timeout', %s, true)"
 """A process that is suspended inside a transaction must not keep its locks."""
@@ -193,11 +191,9 @@ class PostgresWriter:
     """Writes rows, one transaction per call; waits while the server cannot be reached."""
 
     def __init__(self, url: DatabaseUrl, spill: Spill) -> None:
-        self._link = Link(url, WRITE_PATIENCE_S)
+        self._link = Link(url, RUN_PATIENCE_S)
         self._milliseconds = str(int(url.lease_s * 1000 / 3))
         self._spill = spill
-        self.is_out = False
-        """Whether the server cannot be reached."""
         self.superseded = False
         """Whether a row was not written because an earlier one exists."""
 
@@ -207,16 +203,19 @@ class PostgresWriter:
             return
         paid = [row for row in rows if isinstance(row, Paid)]
 
-        def on_outage() -> None:
-            self.is_out = True
-            self._spill.add(paid)
-
-        self._link.do(lambda connection: self._write_all(connection, rows, paid), on_outage)
-        self.is_out = False
+        self._link.do(
+            lambda connection: self._write_all(connection, rows, paid),
+            lambda: self._spill.add(paid),
+        )
         self._spill.discard(paid)
 
+    @property
+    def outage(self) -> StoreError | None:
+        """Why the server cannot be used now."""
+        return self._link.outage
+
     def give_up(self) -> None:
-        """Wait no longer for a server that cannot be reached."""
+        """Wait no longer for a server that cannot be used."""
         self._link.give_up()
 
     def close(self) -> None:
