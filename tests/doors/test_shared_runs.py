@@ -186,9 +186,7 @@ def test_a_worker_that_is_suspended_inside_a_transaction_keeps_no_locks(
 
     waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'callscore.items'::regclass"
     stuck = "SELECT 1 FROM pg_stat_activity WHERE state = 'idle in transaction'"
-    with shared_trial(
-        tmp_path, postgres, CASES, lease_s=SHORT_LEASE_S, budget_usd=5, model={"limits": {}}
-    ) as trial:
+    with shared_trial(tmp_path, postgres, CASES, lease_s=SHORT_LEASE_S) as trial:
         run = trial.start_run()
         worker = trial.start_worker()
         trial.wait_until_working(2)
@@ -203,7 +201,7 @@ def test_a_worker_that_is_suspended_inside_a_transaction_keeps_no_locks(
         trial.end(run)
         worker.send_signal(signal.SIGCONT)
         trial.end(worker)
-        trial.check(CASES, most_second_sends=2 * 16)
+        trial.check(CASES, most_second_sends=2 * SLOTS)
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, Self, runtime_checkable
+from typing import Protocol, Self
 
 from msgspec import UnsetType
 
@@ -144,6 +144,11 @@ class RunLedger(StoredReplies, Ledger, Protocol):
     id: int
 
     @property
+    def jobs(self) -> JobStore:
+        """The jobs at batch APIs, of this run and of others."""
+        ...
+
+    @property
     def shared(self) -> SharedRun | None:
         """What other workers share; None if this process is alone."""
         ...
@@ -170,27 +175,6 @@ class RunLedger(StoredReplies, Ledger, Protocol):
         ...
 
 
-@runtime_checkable
-class JobLedger(Protocol):
-    """A run in progress that can have jobs at batch APIs."""
-
-    id: int
-    jobs: JobStore
-
-
-@runtime_checkable
-class KeepsJobs(Protocol):
-    """A store that can keep jobs at batch APIs."""
-
-    def batch_jobs(self) -> JobStore:
-        """All jobs."""
-        ...
-
-    def hold_run(self, run_id: int) -> RunLedger:
-        """Lock a run, finished or not; raises UsageError if a living process holds it."""
-        ...
-
-
 class Store(Protocol):
     """Replies and runs. Reads are immediate; replies are written by a `RunLedger`."""
 
@@ -211,6 +195,14 @@ class Store(Protocol):
 
         Raises UsageError if a living process holds it, or if the data has changed.
         """
+        ...
+
+    def hold_run(self, run_id: int) -> RunLedger:
+        """Lock a run, finished or not; raises UsageError if a living process holds it."""
+        ...
+
+    def batch_jobs(self) -> JobStore:
+        """All jobs at batch APIs."""
         ...
 
     def events(self) -> Events:

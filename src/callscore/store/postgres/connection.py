@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -55,6 +56,26 @@ def connect(url: DatabaseUrl) -> Connection:
         )
     except (psycopg.Error, UnicodeError) as error:
         raise store_error(url, error, "cannot be reached") from None
+
+
+@contextmanager
+def brief_transaction(connection: Connection, lease_s: float, more: str = "") -> Iterator[None]:
+    """A transaction of which the server drops a process that is suspended in the middle, within a
+    third of its lease: it must not keep its locks. `more`: further statements at its beginning.
+
+    Statements are sent one by one. psycopg's pipelines end with a message after which the server
+    measures no idle time any more, and one that was sent in part counts as active.
+    """
+    milliseconds = int(lease_s * 1000 / 3)
+    begin = f"BEGIN; SET LOCAL idle_in_transaction_session_timeout = {milliseconds}; {more}"
+    connection.execute(begin.encode())
+    try:
+        yield
+        connection.commit()
+    except BaseException:
+        if not connection.closed:
+            connection.rollback()
+        raise
 
 
 def store_error(url: DatabaseUrl, error: BaseException, what: str) -> StoreError:

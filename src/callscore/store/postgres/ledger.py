@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar
 from uuid import uuid4
 
+from callscore.core.case import Failed
 from callscore.core.errors import StoreError
 from callscore.core.run import CachedReply, Chunk, RunItem, RunStatus
 from callscore.store.group_commit import GroupCommit
@@ -70,6 +71,7 @@ class PostgresReplies:
         self._link = Link(store.url, RUN_PATIENCE_S)
         self._took_over_at = time.monotonic()
         self._joining = asyncio.Lock()
+        self.jobs = store.batch_jobs()
         self.member = Membership(store.url, run_id)
 
     def __enter__(self) -> Self:
@@ -98,6 +100,11 @@ class PostgresReplies:
             self._link.close()
             self._spill.close()
             self.member.leave()
+
+    @property
+    def lease_s(self) -> float:
+        """After how long this process counts as dead without a sign of life."""
+        return self._store.url.lease_s
 
     @property
     def outage(self) -> StoreError | None:
@@ -133,11 +140,12 @@ class PostgresReplies:
 
     async def claim(
         self, key: bytes, patience_s: float = 0.0, most_usd: float = 0.0
-    ) -> CachedReply | None:
+    ) -> CachedReply | Failed | None:
         """Lock a request until it is released; returns the reply if another worker has stored one.
 
-        While a living worker has the request in flight, wait for it, however long it takes. A
-        worker that was declared dead gets no lock; it becomes a new one.
+        While a living worker has the request in flight, wait for it, however long it takes. It
+        fails if a batch job has it in flight. A worker that was declared dead gets no lock; it
+        becomes a new one.
         """
         wait = FIRST_POLL_S
         while True:
@@ -172,7 +180,7 @@ class PostgresReplies:
 
     def _is_due(self) -> bool:
         now = time.monotonic()
-        is_due = now >= self._took_over_at + self._store.url.lease_s / BEATS
+        is_due = now >= self._took_over_at + self.lease_s / BEATS
         if is_due:
             self._took_over_at = now
         return is_due
