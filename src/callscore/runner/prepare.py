@@ -254,8 +254,6 @@ def _check_batches(config: EvalConfig, options: RunOptions) -> None:
             "--no-store-text deletes the run, and mode: batch needs it to collect its results; "
             "expected mode: live"
         )
-    if not isinstance(config.store, Path):
-        raise UsageError("mode: batch keeps its jobs in a file; expected a file as `store`")
 
 
 def _check_race(config: EvalConfig) -> None:
