@@ -12,13 +12,20 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Browser, expect
 
-import callscore.demo
 import commands
 from callscore.results import open_results
 from callscore.results.reviews import ItemKey, item_of
 from web_server import Served, serve
 
-SAMPLE_EVAL = Path(callscore.demo.__file__).with_name("eval.yaml")
+EVAL = """
+name: reviewed
+data: sample
+tasks: [text]
+judge: offline
+models:
+  - {name: careful, provider: simulated, params: {seed: 7, fabricated_facts: 0.0}}
+  - {name: hasty, provider: simulated, params: {seed: 7, fabricated_facts: 0.2}}
+"""
 GATES, AUDIT = "/runs/1/review/gates", "/runs/1/review/audit"
 _HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
 _BUTTON = re.compile(r'name="word" value="(\w+)"')
@@ -34,7 +41,8 @@ class People(NamedTuple):
 def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
     """Two people, each with a server of their own, on one store."""
     store = tmp_path_factory.mktemp("reviewed") / "runs.db"
-    done = commands.run("run", SAMPLE_EVAL, "--store", store)
+    store.with_name("eval.yaml").write_text(EVAL, encoding="utf-8")
+    done = commands.run("run", store.with_name("eval.yaml"), "--store", store)
     assert done.returncode == 0, done.stderr
     with serve(store, "--author", "ada") as ada, serve(store, "--author", "bo") as bo:
         ada.enter()
@@ -59,9 +67,17 @@ def judged_word(store: Path, form: dict[str, str]) -> str:
 def card(store: Path, tmp_path: Path, name: str) -> bytes:
     """The scorecard of a full scoring."""
     file = tmp_path / name
-    done = commands.run("run", SAMPLE_EVAL, "--store", store, "--rescore", 1, "--json", file)
+    eval_file = store.with_name("eval.yaml")
+    done = commands.run("run", eval_file, "--store", store, "--rescore", 1, "--json", file)
     assert done.returncode == 0, done.stderr
     return file.read_bytes()
+
+
+def draw_sample(person: Served) -> None:
+    """Draw two items, unless another test of this store has."""
+    if "No sample was drawn yet" in person.ask("/runs/1/judge").text:
+        assert person.ask(f"{AUDIT}/draw", "POST", form={"number": "2"}).status == 303
+    assert 'class="question"' in person.ask(AUDIT).text
 
 
 def test_an_overruled_verdict_needs_a_reason_and_undo_restores_the_scores(
@@ -98,8 +114,7 @@ def test_an_overruled_verdict_needs_a_reason_and_undo_restores_the_scores(
 
 def test_the_random_sample_is_decided_without_the_answers_of_others(people: People) -> None:
     ada, bo, _ = people
-    assert "No sample was drawn yet" in ada.ask("/runs/1/judge").text
-    assert ada.ask(f"{AUDIT}/draw", "POST", form={"number": "2"}).status == 303
+    draw_sample(ada)
     form = form_of(ada.ask(AUDIT).text)
     word = form["words"].split()[0]
     sent = {**form, "word": word, "note": "the secret of ada"}
