@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 import commands
+from browser import Tab
 from callscore.results import open_results
 from callscore.results.reviews import ItemKey, item_of
 from web_server import Served, serve
@@ -138,11 +139,28 @@ def test_the_random_sample_is_decided_without_the_answers_of_others(people: Peop
 def test_one_key_decides_an_item_and_another_takes_it_back(
     people: People, browser: Browser
 ) -> None:
-    page = browser.new_page()
-    name, _, value = people.ada.cookie.partition("=")
-    page.context.add_cookies([{"name": name, "value": value, "url": people.ada.origin}])
-    page.goto(f"{people.ada.origin}{AUDIT}")
-    page.keyboard.press("1")
-    expect(page.locator(".notice")).to_contain_text("Saved")
-    page.keyboard.press("u")
-    expect(page.locator(".notice")).to_contain_text("Taken back")
+    draw_sample(people.ada)
+    with Tab(browser, people.ada) as tab:
+        page = tab.open(AUDIT)
+        page.keyboard.press("1")
+        expect(page.locator(".notice")).to_contain_text("Saved")
+        page.keyboard.press("u")
+        expect(page.locator(".notice")).to_contain_text("Taken back")
+        assert tab.noise == []
+
+
+def test_two_browsers_decide_one_item_and_no_text_is_lost(people: People, browser: Browser) -> None:
+    with Tab(browser, people.ada) as first, Tab(browser, people.bo) as second:
+        pages = [tab.open(GATES) for tab in (first, second)]
+        for page, note in zip(pages, ("of ada", "of bo"), strict=True):
+            page.locator("textarea[name=note]").fill(note)
+        pages[0].locator(".options button").last.click()
+        expect(pages[0].locator(".notice")).to_contain_text("Saved")
+        pages[1].locator(".options button").last.click()
+        expect(pages[1].locator(".why")).to_contain_text("ada has decided this item meanwhile")
+        expect(pages[1].locator(".why")).to_contain_text("of ada")
+        expect(pages[1].locator(".why")).to_contain_text("of bo")
+        pages[1].go_back()
+        expect(pages[1].locator("textarea[name=note]")).to_have_value("of bo")
+        pages[0].keyboard.press("u")
+        expect(pages[0].locator(".notice")).to_contain_text("Taken back")
