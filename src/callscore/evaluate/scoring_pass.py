@@ -98,6 +98,8 @@ class ScoringResult(msgspec.Struct, frozen=True):
     """By model, what only scenarios have: languages, documents, warnings."""
     judged_steps: Mapping[ScenarioPart, StepVerdicts] = {}
     """What a judge decided about steps of scenarios."""
+    cases: int = 0
+    """All cases of the case files, selected or not."""
 
 
 OnScoringResult = Callable[[ScoringResult], None]
@@ -181,19 +183,20 @@ def scoring_result(
         measured_by=substitutes.names(),
         judged=sums.judged,
         labels=inputs.labels.summary(),
-        uncited=sums.uncited,
+        uncited=sums.uncited.total(),
+        cases=inputs.cases,
     )
 
 
-def new_scorer(
-    config: ScoreConfig, inputs: ScoringInputs, sinks: Sinks, blocks: BlockSize = BLOCK
-) -> Scorer:
-    """Scores replies by the config and the kinds of verdicts in its files."""
-    given, judge_runner = inputs.given, sinks.judge_runner
+def scoring_options(
+    config: ScoreConfig, inputs: ScoringInputs, judge_runner: JudgeRunner | None
+) -> ScoringOptions:
+    """How replies are scored, by the config and the kinds of verdicts in its files."""
+    given = inputs.given
     estimates = {**config.estimates, **given.estimates}
     whole = given.whole or (judge_runner is not None and judge_runner.judges_whole)
     has_judge = judge_runner is not None and judge_runner.judge is not None
-    options = ScoringOptions(
+    return ScoringOptions(
         estimates=bool(estimates),
         substitutes=Substitutes(judge_runner, estimates, whole=whole),
         benchmarks=config.benchmarks or given.on_benchmarks,
@@ -203,7 +206,14 @@ def new_scorer(
         ranges=given.worded or given.whole or has_judge,
         whole=whole,
     )
-    source = inputs.source
+
+
+def new_scorer(
+    config: ScoreConfig, inputs: ScoringInputs, sinks: Sinks, blocks: BlockSize = BLOCK
+) -> Scorer:
+    """Scores the replies of a job."""
+    source, judge_runner = inputs.source, sinks.judge_runner
+    options = scoring_options(config, inputs, judge_runner)
     flags = {model: _common_flags(model, source, judge_runner) for model in source.models}
     return Scorer(config.catalog, flags, sinks, options, blocks)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -20,9 +20,12 @@ from callscore.core.errors import ConfigError, UsageError
 from callscore.core.provider import Provider
 from callscore.core.run import ModelSpec, Price, Survey
 from callscore.core.scenarios import TOOLS, USER, Mode, OnStep
+from callscore.core.scorecard import Scorecard
 from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
+from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scorer import OnCase
-from callscore.evaluate.scoring_pass import OnScoringResult
+from callscore.evaluate.scoring_pass import OnScoringResult, ScoringResult
+from callscore.evaluate.sub_blocks import OnSubBlock
 from callscore.providers.client_pool import ClientPool
 from callscore.providers.own_prompts import PromptedProvider
 from callscore.providers.replay import ReplayProvider
@@ -44,6 +47,14 @@ LABELS: Mapping[str, str] = {
     "replay": "replay: recorded outputs; no model was asked",
 }
 """The label of a provider that calls no model."""
+
+
+class ScoredParts(NamedTuple):
+    """The calls and the scenarios of a run, each added up and with a scorecard of its own."""
+
+    results: Sequence[ScoringResult]
+    cards: Sequence[Scorecard]
+    judge_runner: JudgeRunner | None
 
 
 class RunOptions(msgspec.Struct, frozen=True):
@@ -82,6 +93,10 @@ class RunOptions(msgspec.Struct, frozen=True):
     """Receives every step of scenarios with the answers of one model, for a report."""
     on_scoring_result: OnScoringResult | None = None
     """Receives the tallies of calls, for a comparison."""
+    on_scored: Callable[[ScoredParts], None] | None = None
+    """Receives what the scorecard is made of, for an index."""
+    on_sub_block: OnSubBlock | None = None
+    """Receives what every sub-block of calls adds to the sums, for an index."""
     workers: Workers = ONE_PROCESS
     """How many processes score a stored run again."""
 
@@ -254,8 +269,6 @@ def _check_batches(config: EvalConfig, options: RunOptions) -> None:
             "--no-store-text deletes the run, and mode: batch needs it to collect its results; "
             "expected mode: live"
         )
-    if not isinstance(config.store, Path):
-        raise UsageError("mode: batch keeps its jobs in a file; expected a file as `store`")
 
 
 def _check_race(config: EvalConfig) -> None:

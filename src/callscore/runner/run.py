@@ -39,7 +39,7 @@ from callscore.runner.replies import RunReplies
 from callscore.runner.scoring import RunScoring
 from callscore.runner.scoring_process import scoring_process
 from callscore.store.address import open_store
-from callscore.store.protocol import JobLedger, RunLedger, SharedRun, Store
+from callscore.store.protocol import RunLedger, SharedRun, Store
 from callscore.store.run_records import Failure, RunRecord
 
 if TYPE_CHECKING:
@@ -106,7 +106,8 @@ class _Job(NamedTuple):
     race: RaceRun | None = None
     """The race, if there is one."""
     sharing: Sharing | None = None
-    """How the run is shared with workers on other machines, if its store allows that."""
+    """How the run is shared with workers on other machines, if its store allows that; a run with
+    jobs at batch APIs is not."""
 
 
 class Sharing(NamedTuple):
@@ -191,7 +192,7 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
         # 2. Each case is judged and scored when all its replies have arrived, on the same budget.
         limits = None if scoring.calls is None else _shared_limits(plan, scoring.calls)
         if job.sharing is not None:
-            limits = await _share(job.sharing, plan)
+            limits = await _share(job.sharing, plan, limits)
         if job.race is not None:
             return preflights, _mark_unanswered(await _run_race(job, job.race, plan, limits, stop))
         following = asyncio.create_task(scoring.follow(stop, limits))
@@ -240,11 +241,16 @@ def _sharing(prepared: PreparedRun, ledger: RunLedger, stack: ExitStack) -> Shar
     return Sharing(ledger.shared, sending, cases, prepared.budget_usd)
 
 
-async def _share(sharing: Sharing, plan: Workload) -> SharedLimits:
-    """Offer the run to other workers; returns the limits of all of them."""
+async def _share(sharing: Sharing, plan: Workload, own: SharedLimits | None) -> SharedLimits:
+    """Offer the run to other workers; returns the limits of all of them.
+
+    A run with jobs at batch APIs is not offered: only its rates are those of all workers.
+    """
     from callscore.runner.shared_work import shared_limits
 
-    models = list(plan.models) if sharing.cases and is_live(plan) else []
+    if not is_live(plan):
+        return (own or plan.options.shared_limits())._replace(rates=sharing.shared.rates)
+    models = list(plan.models) if sharing.cases else []
     await sharing.shared.divide(models, sharing.cases, sharing.budget_usd)
     return shared_limits(sharing.shared, sharing.budget_usd)
 
@@ -262,13 +268,12 @@ async def _send(
         return await generate(plan, ledger, emit, stop, limits)
     from callscore.engine.batches import RunJobs, send
 
-    jobs = RunJobs(ledger.id, ledger.jobs) if isinstance(ledger, JobLedger) else None
-    return await send(plan, ledger, emit, stop, limits, jobs)
+    jobs = RunJobs(ledger.id, ledger.jobs)
+    return await send(plan, ledger, jobs, emit, stop, limits)
 
 
 def _jobs_left(ledger: RunLedger) -> Sequence[BatchJob]:
-    jobs = ledger.jobs.jobs(ledger.id) if isinstance(ledger, JobLedger) else ()
-    return [job for job in jobs if job.state != "collected"]
+    return [job for job in ledger.jobs.jobs(ledger.id) if job.state != "collected"]
 
 
 async def _run_race(

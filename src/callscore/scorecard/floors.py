@@ -192,6 +192,15 @@ class DataFloors:
         if tally is not None:
             tally.add(reference)
 
+    def join(self, later: Mapping[str, FloorTally | None]) -> None:
+        """Add the tallies of later cases, which must not be used afterwards."""
+        for task, tally in later.items():
+            own = self.tallies.get(task)
+            if own is None or tally is None:
+                self.tallies[task] = tally
+            else:
+                own += tally
+
     def found(self) -> Mapping[str, Floor]:
         """The floor of every task that has one."""
         found: dict[str, Floor] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from callscore.core.scorecard import ModelScore
 from callscore.core.task import FloorTally, Strategy
@@ -77,6 +77,16 @@ class QAFloor(FloorTally):
         for q in applicable:
             text = "" if is_full else texts.get(q.id, q.id)
             counts[text, q.max_score, q.pass_fail, q.score, number] += 1
+
+    def __iadd__(self, later: QAFloor) -> Self:
+        """Add the counts of later calls."""
+        for (text, scale, kind, mark, number), count in later._counts.items():
+            is_full = len(self._counts) >= MOST_COUNTED
+            self._counts["" if is_full else text, scale, kind, mark, number] += count
+        self._calls += later._calls
+        self._margin = later._margin or self._margin
+        self._any_reason = self._any_reason or later._any_reason
+        return self
 
     def _human_marks(self) -> Iterable[tuple[_HumanMark, int]]:
         for (text, scale, kind, score, number), count in self._counts.items():
