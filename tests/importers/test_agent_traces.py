@@ -20,7 +20,7 @@ SCHEMA = {"type": "object", "properties": {"people": {"type": "integer"}}, "requ
 FIND = {"name": "find", "description": "Finds a table.", "parameters": SCHEMA}
 OPENAI_TOOLS = [{"type": "function", "function": FIND}]
 CALL = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"people": 4}'}}
-OPENAI = [
+OPENAI: list[dict[str, Any]] = [
     {"role": "system", "content": "You book tables."},
     {"role": "user", "content": "A table"},
     {"role": "assistant", "content": "For how many?"},
@@ -161,6 +161,37 @@ FORMS: dict[str, Any] = {
         "extra": {"invocation_params": {"model": "desk", "tools": OPENAI_TOOLS}},
     },
 }
+FORMS["openllmetry"] = {
+    "context": {"trace_id": "book"},
+    "attributes": {
+        "gen_ai.request.model": "desk",
+        "gen_ai.tool.definitions": [FIND],
+        **{
+            f"gen_ai.prompt.{place}.{key}": value
+            for place, message in enumerate(OPENAI)
+            for key, value in message.items()
+            if key != "tool_calls"
+        },
+        "gen_ai.prompt.4.tool_calls.0.id": "c1",
+        "gen_ai.prompt.4.tool_calls.0.name": "find",
+        "gen_ai.prompt.4.tool_calls.0.arguments": '{"people": 4}',
+        **{f"gen_ai.completion.0.{key}": value for key, value in LAST.items()},
+    },
+}
+FORMS["tool spans"] = [
+    {
+        "trace_id": "book",
+        "attributes": {**SPAN, "gen_ai.input.messages": json.dumps(PARTS[:4])},
+    },
+    {
+        "trace_id": "book",
+        "attributes": {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.call.id": "c1",
+            "gen_ai.tool.call.result": '{"tables": [12]}',
+        },
+    },
+]
 STEPS = [
     {"user": "A table"},
     {"assistant": {"status": "AWAITING_USER_INPUT", "message": "For how many?"}},
@@ -331,7 +362,7 @@ def test_a_recorded_voice_call_keeps_its_tool_calls(tmp_path: Path) -> None:
     assert steps[-1] == {"assistant": {"tool": "find", "arguments": {"people": 4}}}
 
 
-TAU2 = {
+TAU2: dict[str, Any] = {
     "info": {"agent_info": {"llm": "desk"}},
     "tasks": [
         {
