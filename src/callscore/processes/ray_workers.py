@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +12,7 @@ from callscore.processes.ray_node import NodeReport, NodeWorker
 from callscore.processes.value_bytes import from_bytes, to_bytes
 
 LOOK_S = 0.5
-"""How often it is looked whether a node has ended, and nodes that have not are asked to stop."""
+"""How often it is looked whether a node has ended."""
 ACTOR = {"num_cpus": 0, "max_restarts": -1, "max_task_retries": -1, "max_concurrency": 2}
 """A killed process is started again; `work` and `stop` run at once; vendors, not cores, limit how
 much can be sent."""
@@ -52,8 +51,7 @@ class NodeWorkers:
         if not done:
             yield None
         for ref in done:
-            if self._working.pop(ref, None) is None:
-                continue  # another thread has got its report
+            del self._working[ref]
             try:
                 report = from_bytes(self._ray.get(ref))
             except self._ray.exceptions.RayTaskError:
@@ -66,14 +64,6 @@ class NodeWorkers:
         """Ask all nodes to end soon; one that has not begun yet may not hear it."""
         for actor in list(self._working.values()):
             actor.stop.remote()
-
-    def stop(self, patience_s: float) -> None:
-        """End the work on all nodes; after the patience, their processes are killed."""
-        end = time.monotonic() + patience_s
-        while self._working and time.monotonic() < end:
-            self.ask_to_stop()
-            for _ in self._ended():
-                pass
 
 
 @contextmanager

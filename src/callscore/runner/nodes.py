@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from threading import get_ident
 
@@ -14,7 +14,7 @@ from callscore.core.consent import trust_every_config
 from callscore.core.run import NodeNews, OnEvent, ignore_event
 from callscore.engine import loop
 from callscore.engine.loop import Shutdown
-from callscore.processes.ray_workers import NodeWorkers
+from callscore.processes.ray_workers import LOOK_S, NodeWorkers
 from callscore.runner import work
 from callscore.store.address import read_address
 
@@ -58,17 +58,19 @@ async def nodes_at_work(
 ) -> AsyncIterator[None]:
     """Let the nodes work until the end of the block, or until a shutdown is requested."""
     await asyncio.to_thread(workers.start, given)
-    tasks = [
-        asyncio.create_task(_tell(workers, on_event)),
-        asyncio.create_task(_pass_on(stop, workers.ask_to_stop)),
-    ]
+    telling = asyncio.create_task(_tell(workers, on_event))
+    passing_on = asyncio.create_task(_pass_on(stop, workers.ask_to_stop))
     try:
         yield
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.to_thread(workers.stop, STOP_S)
+        passing_on.cancel()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STOP_S):
+                while not telling.done():  # a node that begins only now must hear it, too
+                    await asyncio.to_thread(workers.ask_to_stop)
+                    await asyncio.wait((telling,), timeout=LOOK_S)
+        telling.cancel()
+        await asyncio.gather(passing_on, telling, return_exceptions=True)
 
 
 async def _tell(workers: NodeWorkers, on_event: OnEvent) -> None:
