@@ -135,9 +135,9 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
     process = scoring_process(prepared)
     plan = plan_of(prepared, cases)
     plan.check()
-    options = _engine_options(prepared)
+    options = _engine_options(prepared, prepared.budget_usd)
     options.check()
-    start_race = _start_of_race(prepared)
+    start_race = _start_of_race(prepared) if prepared.options.race else None
     try:
         with process or nullcontext(), _open_run(prepared) as run:
             store, ledger = run.store, run.ledger
@@ -165,7 +165,7 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
                     helpers=prepared.helpers,
                     tools=prepared.tools if prepared.helpers else None,
                     race=race,
-                    sharing=stack.enter_context(_sharing(prepared, ledger)),
+                    sharing=_sharing(prepared, ledger, stack) if ledger.shared else None,
                 )
                 preflights, summary = loop.run(lambda stop: _carry_out(job, stop))
                 failures, jobs = store.failures(ledger.id), _jobs_left(ledger)
@@ -180,10 +180,8 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
         return interrupted.ran
 
 
-def _start_of_race(prepared: PreparedRun) -> OpenRace | None:
-    """How a race begins; None without a race, whose libraries are then not loaded."""
-    if not prepared.options.race:
-        return None
+def _start_of_race(prepared: PreparedRun) -> OpenRace:
+    """How a race begins; only then its libraries are loaded."""
     from callscore.runner.race import prepare_race
 
     return prepare_race(prepared)
@@ -196,11 +194,12 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
     try:
         # 1. One small request each: nothing is spent on cases if a model does not reply.
         preflights = await _try_out(job, stop)
-        plan = plan.with_spending(plan.options.already_spent_usd + cost_of(preflights))
+        if preflights:
+            plan = plan.with_spending(plan.options.already_spent_usd + cost_of(preflights))
         if stop.requested:
             return preflights, RunSummary("interrupted", {})
         # 2. Each case is judged and scored when all its replies have arrived, on the same budget.
-        limits = _shared_limits(plan, scoring)
+        limits = None if scoring.calls is None else _shared_limits(plan, scoring.calls)
         if job.sharing is not None:
             limits = await _share(job.sharing, plan, limits)
         if job.race is not None:
@@ -242,21 +241,15 @@ async def _try_out(job: _Job, stop: Shutdown) -> Sequence[Preflight]:
     return await preflight(job.plan, job.trials, stop, job.ledger.charge_preflight, job.emit)
 
 
-@contextmanager
-def _sharing(prepared: PreparedRun, ledger: RunLedger) -> Iterator[Sharing | None]:
-    """How other workers may join the run; None if its store is a file."""
-    shared = ledger.shared
-    if shared is None:
-        yield None
-        return
+def _sharing(prepared: PreparedRun, ledger: RunLedger, stack: ExitStack) -> Sharing:
+    """How other workers may join the run, until the stack is closed."""
     from callscore.runner.shared_work import SharedSending
 
-    with (
-        closing(SharedSending(prepared, ledger, is_holder=True)) as sending,
-        _nodes(prepared, ledger.id) as nodes,
-    ):
-        cases = () if prepared.options.race else prepared.survey.ids
-        yield Sharing(shared, sending, cases, prepared.budget_usd, nodes)
+    sending = stack.enter_context(closing(SharedSending(prepared, ledger, is_holder=True)))
+    nodes = stack.enter_context(_nodes(prepared, ledger.id))
+    cases = () if prepared.options.race else prepared.survey.ids
+    assert ledger.shared is not None  # checked by the caller
+    return Sharing(ledger.shared, sending, cases, prepared.budget_usd, nodes)
 
 
 @contextmanager
@@ -339,12 +332,10 @@ def _limits_of_models(plan: Workload, limits: SharedLimits | None) -> SharedLimi
     return limits
 
 
-def _shared_limits(plan: Workload, scoring: RunScoring) -> SharedLimits | None:
-    """One budget and the same pauses for models and judges; None without a judge."""
-    if scoring.calls is None:
-        return None
+def _shared_limits(plan: Workload, calls: JudgeCalls) -> SharedLimits:
+    """One budget and the same pauses for models and judges."""
     spent = plan.options.already_spent_usd
-    options = msgspec.structs.replace(scoring.calls.billing.options, already_spent_usd=spent)
+    options = msgspec.structs.replace(calls.billing.options, already_spent_usd=spent)
     return options.shared_limits()
 
 
@@ -408,7 +399,6 @@ def _next_rounds(prepared: PreparedRun, store: Store, run_id: int) -> NextRound 
     def stored_replies(model: str, case_id: str) -> Mapping[int, Reply | Failed]:
         return store.replies_to(run_id, case_id).get(model, {})
 
-    models = {model.spec.name: model for model in (*prepared.models, *prepared.helpers)}
     names = [model.spec.name for model in prepared.models]
     known = frozenset(prepared.survey.ids)
     follow_ups = [
@@ -418,6 +408,8 @@ def _next_rounds(prepared: PreparedRun, store: Store, run_id: int) -> NextRound 
     ]
     if not follow_ups:
         return None
+    models = {model.spec.name: model for model in (*prepared.models, *prepared.helpers)}
+    options = _engine_options(prepared, prepared.model_budget_usd)
 
     def next_round(summary: RunSummary) -> Workload | None:
         stopped = frozenset(name for name, model in summary.models.items() if model.stopped)
@@ -435,7 +427,7 @@ def _next_rounds(prepared: PreparedRun, store: Store, run_id: int) -> NextRound 
             for name, model in models.items()
             if (work := works.get(name))
         }
-        plan = Workload(planned, _plan_options(prepared))
+        plan = Workload(planned, options)
         return plan.with_spending(store.run(run_id).spent_usd)
 
     return next_round
@@ -479,18 +471,14 @@ def rescore(prepared: PreparedRun, run_id: int) -> RunResult:
             return ran
 
 
-def _engine_options(prepared: PreparedRun) -> EngineOptions:
+def _engine_options(prepared: PreparedRun, budget_usd: float | None) -> EngineOptions:
     attempts = prepared.config.attempts
     return EngineOptions(
-        budget_usd=prepared.budget_usd,
+        budget_usd=budget_usd,
         attempt_s=attempts.timeout_s,
         case_s=attempts.case_timeout_s,
         max_attempts=attempts.most,
     )
-
-
-def _plan_options(prepared: PreparedRun) -> EngineOptions:
-    return msgspec.structs.replace(_engine_options(prepared), budget_usd=prepared.model_budget_usd)
 
 
 def _planned(helpers: Sequence[ModelHandle]) -> Mapping[str, PlannedModel]:
@@ -504,8 +492,9 @@ def plan_of(prepared: PreparedRun, cases: CaseStream) -> Workload:
     """The requests of a run that depend on no reply."""
     repeats = prepared.config.repeats
     at_once = prepared.survey.ids
+    options = _engine_options(prepared, prepared.model_budget_usd)
     if prepared.helpers:
-        Workload(_planned(prepared.helpers), _plan_options(prepared)).check()
+        Workload(_planned(prepared.helpers), options).check()
     for source in prepared.sources:
         if source.waiting:
             at_once = [case for case in at_once if case not in source.waiting]
@@ -520,7 +509,7 @@ def plan_of(prepared: PreparedRun, cases: CaseStream) -> Workload:
             )
             for model in prepared.models
         },
-        _plan_options(prepared),
+        options,
     )
 
 
