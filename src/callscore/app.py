@@ -16,6 +16,7 @@ from callscore.config.score import (
     ScoreConfig,
     default_embedder,
     embedder_choice,
+    is_json_file,
     judge_choice,
     read_decide,
 )
@@ -269,14 +270,10 @@ def score_files(
     """
     targets.check((*config.cases, *config.outputs, *config.verdicts, *config.labels))
     with open_sinks(targets, progress) as sinks:
-        return _score(config, msgspec.structs.replace(sinks, on_case=on_case), workers)
-
-
-def _score(config: ScoreConfig, sinks: Sinks, workers: Workers) -> Scorecard:
-    config.check()
-    with _judge_runner(config) as judge_runner:
-        sinks = msgspec.structs.replace(sinks, judge_runner=judge_runner)
-        return scorecard(config, score_blocks(config, sinks, workers), judge_runner)
+        config.check()
+        with _judge_runner(config) as judge_runner:
+            sinks = msgspec.structs.replace(sinks, judge_runner=judge_runner, on_case=on_case)
+            return scorecard(config, score_blocks(config, sinks, workers), judge_runner)
 
 
 def read_other_files(config: ScoreConfig, *, need_output: bool = True) -> ScoreConfig:
@@ -294,7 +291,7 @@ def read_other_files(config: ScoreConfig, *, need_output: bool = True) -> ScoreC
         config = msgspec.structs.replace(
             config, cases=cases, case_lines={**config.case_lines, **lines}
         )
-    if not config.has_json_files:
+    if not any(map(is_json_file, config.cases)):
         return config
     from callscore.evaluate.single_cases import read_json_files
 

@@ -120,6 +120,8 @@ class _Door:
         except CallscoreError as error:
             status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 500)
             return self._page(error_page(status, str(error)), session)
+        except (ConnectionError, web.RequestPayloadError):
+            return self._page(error_page(400, "The request ended early."), session)
         except Exception:
             logging.getLogger(__name__).exception("%s %s", request.method, request.path)
             return self._page(_failed_page(request), session)
@@ -161,7 +163,7 @@ class _Door:
     ) -> Visit:
         form: dict[str, str] = {}
         if request.method == "POST" and not reads_body:
-            fields = await request.post()
+            fields = await _read_form(request)
             form = {name: value for name, value in fields.items() if isinstance(value, str)}
         return Visit(
             site=self._site,
@@ -212,7 +214,7 @@ class _Door:
 
     async def log_in(self, request: web.Request) -> web.StreamResponse:
         """Turn the token of a reviewer into a session."""
-        fields = await request.post()
+        fields = await _read_form(request)
         session_id = self._guard.log_in(str(fields.get("token", "")))
         if session_id is None:
             return self._page(self._no_session(request, "This token is not known."), None)
@@ -250,6 +252,14 @@ class _Door:
             hint = "Open the address that callscore serve has printed; it can be opened once. "
             return error_page(401, hint, join("If you followed a link: ", retry, "."))
         return error_page(401, why or "Log in with your token.", join(_login_form(), retry))
+
+
+async def _read_form(request: web.Request) -> Mapping[str, object]:
+    """Return the fields of a form; a body that is none is an error of its sender, not a fault."""
+    try:
+        return await request.post()
+    except (ValueError, LookupError):  # edges of parts, text encoding
+        raise web.HTTPBadRequest(reason="The body of this request is not a form.") from None
 
 
 def _login_form() -> Html:

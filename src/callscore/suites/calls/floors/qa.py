@@ -178,29 +178,28 @@ UNDEMONSTRATED = ": the false pass rate cannot be demonstrated with this data"
 def undemonstrated_notes(
     models: Sequence[ModelScore], tallies: Mapping[str, TaskTally]
 ) -> Sequence[str]:
-    """Notes if passing every question would block no model        C-135"""
-    unseen = [_undemonstrated_note(model, tallies.get(model.model)) for model in models]
-    return list(dict.fromkeys(note for note in unseen if note))
-
-
-def _undemonstrated_note(model: ModelScore, tally: TaskTally | None) -> str | None:
-    """A note if passing every question would block no model, as people failed too few    C-135"""
-    qa = model.tasks.get("qa")
-    if qa is None or tally is None or qa.metrics[FALSE_PASS].value is None:
-        return None
-    asked = tally.metrics[FALSE_PASS].denominator
-    of_failures = tally.metrics.get(f"{FALSE_PASS}/{OF_FAILURES}")
-    failed = of_failures.denominator if of_failures is not None else 0
-    if not asked or _shows_failures(failed, asked):
-        return None
-    if of_failures is None or not failed:
-        return f"QA: {_failures_text(failed, asked)}{UNDEMONSTRATED}"
-    passed = of_failures.numerator
-    return (
-        f"{model.model}, QA: {_failures_text(failed, asked)}, "
-        f"the model passed {_passes_text(passed, failed)}"
-        f" ({OF_FAILURES} {half_up(100 * passed / failed, 2)} %){UNDEMONSTRATED}"
-    )
+    """Notes if passing every question would block no model, as people failed too few    C-135"""
+    notes: dict[str, None] = {}
+    for model in models:
+        qa, tally = model.tasks.get("qa"), tallies.get(model.model)
+        if qa is None or tally is None or qa.metrics[FALSE_PASS].value is None:
+            continue
+        asked = tally.metrics[FALSE_PASS].denominator
+        of_failures = tally.metrics.get(f"{FALSE_PASS}/{OF_FAILURES}")
+        failed = of_failures.denominator if of_failures is not None else 0
+        if not asked or _shows_failures(failed, asked):
+            continue
+        if of_failures is None or not failed:
+            notes[f"QA: {_failures_text(failed, asked)}{UNDEMONSTRATED}"] = None
+            continue
+        passed = of_failures.numerator
+        note = (
+            f"{model.model}, QA: {_failures_text(failed, asked)}, "
+            f"the model passed {_passes_text(passed, failed)}"
+            f" ({OF_FAILURES} {half_up(100 * passed / failed, 2)} %){UNDEMONSTRATED}"
+        )
+        notes[note] = None
+    return list(notes)
 
 
 def _shows_failures(failed: float, asked: float) -> bool:
