@@ -265,7 +265,7 @@ def test_c139_a_question_without_any_mark_is_an_error_unless_it_is_allowed(
     assert "24 of 24 calls have no mark for 'verification'" in allowed.stdout
 
 
-def test_no_number_of_processes_changes_what_is_written_or_told(tmp_path: Path) -> None:
+def test_no_number_of_processes_changes_what_an_import_writes_and_prints(tmp_path: Path) -> None:
     calls = tmp_path / "calls"
     calls.mkdir()
     for name in ("voices.vtt", "contact-lens.json", "openai-evals.jsonl"):
