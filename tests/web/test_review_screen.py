@@ -111,6 +111,7 @@ def test_an_overruled_verdict_needs_a_reason_and_undo_restores_the_scores(
     log = ada.ask("/events").text
     assert "the chain holds" in log
     assert "withdraw" in log
+    assert "/runs/1/export/verdicts" in log
 
 
 def test_the_random_sample_is_decided_without_the_answers_of_others(people: People) -> None:
