@@ -9,7 +9,7 @@ import msgspec
 from callscore.store.address import StoreAddress, open_store
 
 
-class Access(msgspec.Struct, frozen=True):
+class AccessNote(msgspec.Struct, frozen=True):
     """The body of an event `login` or `export`."""
 
     what: str
@@ -21,4 +21,4 @@ def log_access(
 ) -> None:
     """Append an event; no score depends on events of these kinds."""
     with open_store(store) as opened, opened.events() as events:
-        events.append(kind, b"", Access(what), author)
+        events.append(kind, b"", AccessNote(what), author)
