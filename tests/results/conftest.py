@@ -67,3 +67,22 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = commands.run("run", write_eval(folder))
     assert done.returncode == 0, done.stderr
     return folder
+
+
+@pytest.fixture(scope="module")
+def repeated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of four cases of every task by three models, twice each, with an embedder."""
+    folder = tmp_path_factory.mktemp("repeated")
+    with sample_calls() as config:
+        lines = config.cases[0].read_text(encoding="utf-8").splitlines()
+    by_task: dict[str, list[str]] = {}
+    for line in lines:
+        by_task.setdefault(json.loads(line)["task"], []).append(line)
+    order = ("qa", "entity", "text", "translation")
+    chosen = [line for task in order for line in by_task[task][:4]]
+    (folder / "cases.jsonl").write_text("\n".join(chosen) + "\n", encoding="utf-8")
+    models = [*MODELS, {"name": "third", "provider": "simulated", "params": {"seed": 3}}]
+    write_eval(folder, data="cases.jsonl", models=models, embedder="auto", repeats=2)
+    done = commands.run("run", folder / "eval.yaml")
+    assert done.returncode == 0, done.stderr
+    return folder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from contextlib import closing
 from pathlib import Path
@@ -10,8 +11,11 @@ import msgspec
 import pytest
 
 import commands
+from callscore.core.blocks import BlockSize
 from callscore.core.errors import UsageError
 from callscore.core.events import EventConflict
+from callscore.core.scorecard import Scorecard
+from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
 from callscore.export.sources import rescore_run
 from callscore.results import open_results
 from callscore.results.port import QueryError, VerdictFilter, VerdictItem
@@ -45,6 +49,30 @@ def judged_item(results: StoredResults, metric: str) -> VerdictItem:
     return next(item for item in page.items if item.word in OTHER)
 
 
+def assert_values_of_a_full_pass(
+    folder: Path, card: Scorecard, workers: Workers = ONE_PROCESS
+) -> None:
+    """It is the scorecard of a full pass, with its intervals or without them."""
+    eval_file = folder / "eval.yaml"
+    if card.intervals is None:
+        settings = json.loads(eval_file.read_text(encoding="utf-8"))
+        eval_file = folder / "values.yaml"
+        eval_file.write_text(json.dumps({**settings, "intervals": False}), encoding="utf-8")
+    options = RunOptions(workers=workers)
+    full = rescore_run(1, folder / "runs.db", eval_file, options)
+    assert msgspec.json.encode(card) == msgspec.json.encode(full.card)
+
+
+def values_of(card: Scorecard) -> list[object]:
+    """Every value of a scorecard, with all its digits."""
+    return [
+        (model.model, model.final.score, task.score, slug, row.value)
+        for model in card.models
+        for task in model.tasks.values()
+        for slug, row in task.metrics.items()
+    ]
+
+
 @pytest.mark.parametrize("metric", ["text.highlight_correctness", "orchestration.argument_value"])
 def test_an_overruled_verdict_equals_a_full_rescore_and_undo_restores_the_bytes(
     project: Path, tmp_path: Path, metric: str
@@ -65,24 +93,28 @@ def test_an_overruled_verdict_equals_a_full_rescore_and_undo_restores_the_bytes(
             review_of(shown, OTHER[item.word], "")
         done = write_review(ada, shown, review, prior=0).remeasured
         assert done.result != done.before
-        assert results.is_fresh(1)
+        rescored = rescore_run(1, store, None, RunOptions())
+        assert values_of(done.card) == values_of(rescored.card)
         with pytest.raises(EventConflict, match="event 1 of ada"):
             write_review(ada, shown, review, prior=0)
-        rescored = rescore_run(1, store, None, RunOptions())
-        assert msgspec.json.encode(done.card) == msgspec.json.encode(rescored.card)
+        results.refresh(1)
+        assert results.is_fresh(1)
+        now = msgspec.json.encode(results.source(1).card)
+        assert now == msgspec.json.encode(rescored.card)
 
         file, plain = tmp_path / "people.jsonl", tmp_path / "plain"
         written = commands.run("verdicts", 1, "--store", store, "-o", file)
         assert written.returncode == 0, written.stderr
         shutil.copytree(project, plain, ignore=shutil.ignore_patterns("*-index*"))
         scored = rescore_run(1, plain / "runs.db", None, RunOptions(verdicts=(file,)))
-        assert msgspec.json.encode(done.card) == msgspec.json.encode(scored.card)
+        assert now == msgspec.json.encode(scored.card)
 
         seen = item_of(results, 1, key_of(item))
         assert seen.base == shown.base
         undone = write_review(ada, seen, withdrawal_of(seen), seen.prior()).remeasured
         assert undone.result == done.before
-        assert msgspec.json.encode(undone.card) == card
+        results.refresh(1)
+        assert msgspec.json.encode(results.source(1).card) == card
         assert [msgspec.json.encode(view) for view in results.source(1).cases] == views
         with pytest.raises(QueryError, match="has no answer"):
             results.remeasure(1, item.place, "nobody", 1)
@@ -115,3 +147,89 @@ def test_agreement_comes_from_the_random_sample_alone_and_other_reviews_are_coun
         assert after.metrics == before.metrics
         assert after.others == {second.metric: {"confirm": 1}}
         assert sum(bool(one.people) for one in audit_items(results, 1)) == 1
+
+
+SMALL_BLOCKS = Workers(1, BlockSize(3, 2))
+"""Of three cases and two sub-blocks, so that few cases have several of both."""
+PLACES = {
+    "text.highlight_correctness": 9,
+    "text.fabrication_free": 10,
+    "translation.critical_facts": 13,
+    "translation.fluency": 16,
+}
+"""In four sub-blocks of three blocks; two of the metrics decide gates."""
+
+
+def rows_of(results: StoredResults) -> list[list[tuple[object, ...]]]:
+    """What lists, queues and comparisons read."""
+    index = results._index
+    return [
+        index._rows(f"SELECT {columns} FROM {table} ORDER BY 1, 2, 3")
+        for table, columns in (
+            ("cases", "place, marks, worst, best, apart"),
+            ("cells", "place, model, status, score, reasons, flags, measured"),
+            ("verdict_items", "number, model, metric, word, author, disputed, breached"),
+            ("sub_blocks", "model, number, replies"),
+        )
+    ]
+
+
+def contributions_of(results: StoredResults) -> list[object]:
+    """What every model's calls add to its scores, entry by entry."""
+    return [
+        (
+            model,
+            task,
+            kept.keys,
+            kept.flags,
+            {slug: repr(column._rows()) for slug, column in kept.columns.items()},
+        )
+        for model, of_model in results.contributions(1).items()
+        for task, kept in of_model.items()
+    ]
+
+
+def test_reviews_in_several_blocks_equal_a_full_pass_and_need_none(
+    repeated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "project"
+    shutil.copytree(repeated, copy, ignore=shutil.ignore_patterns("*-index*"))
+    with closing(open_results(copy / "runs.db")) as results:
+        results.build(1, SMALL_BLOCKS)
+        first = [msgspec.json.encode(results.source(1).card), rows_of(results)]
+        bob = RunReviewer(results, copy / "runs.db", 1, "bob")
+        saved = []
+        with monkeypatch.context() as patch:
+            patch.setattr("callscore.results.updates.build_index", None)
+            patch.setattr("callscore.results.updates.ScoringUpdates.in_background", _later)
+            for metric, place in PLACES.items():
+                item = next(
+                    one
+                    for one in results.verdicts_of_case(1, place)
+                    if one.metric == metric and one.word and one.model == "weak"
+                )
+                shown = item_of(results, 1, key_of(item))
+                word = next(word for word in shown.words if word != item.word)
+                done = write_review(bob, shown, review_of(shown, word, "I read it"), 0)
+                assert done.remeasured.version == results.version(1)
+                assert results.scored(1).values_only
+                saved.append((key_of(item), done.event.seq))
+            card = done.remeasured.card
+            assert card.intervals is None
+            assert msgspec.json.encode(card) != first[0]
+            assert_values_of_a_full_pass(copy, card, SMALL_BLOCKS)
+            results.refresh(1)
+            assert_values_of_a_full_pass(copy, results.source(1).card, SMALL_BLOCKS)
+            found = [rows_of(results), contributions_of(results)]
+        results.build(1, SMALL_BLOCKS)
+        assert found == [rows_of(results), contributions_of(results)]
+        for key, seq in saved:
+            item_now = item_of(results, 1, key)
+            write_review(bob, item_now, withdrawal_of(item_now), seq)
+        results.refresh(1)
+        assert [msgspec.json.encode(results.source(1).card), rows_of(results)] == first
+
+
+def _later(*_: object) -> str:
+    """Nothing is updated in the background."""
+    return ""

@@ -227,6 +227,7 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
     import msgspec
 
     from callscore.core.errors import DataError
+    from callscore.report.numbers import show_count
     from callscore.report.safe_text import escape_json, plain
     from callscore.store.files import atomic_write, check_targets
     from callscore.store.scenario_files import SCENARIO_FILES
@@ -244,13 +245,14 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
             raw = msgspec.json.format(msgspec.json.encode(report.findings), indent=2)
             file.write(escape_json(raw) + b"\n")
     say(
-        f"{report.scenarios} scenarios: {report.plan_steps} plan steps and "
-        f"{report.agent_steps} agent steps can be run; {len(report.findings)} findings"
+        f"{show_count(report.scenarios, 'scenario')}: {show_count(report.plan_steps, 'plan step')} "
+        f"and {show_count(report.agent_steps, 'agent step')} can be run; "
+        f"{show_count(len(report.findings), 'finding')}"
     )
     for problem in report.problems:
         say(plain(str(problem)), err=True)
     if report.problems:
-        raise DataError(f"{len(report.problems)} files are not scenarios")
+        raise DataError(f"{show_count(len(report.problems), 'file')} cannot be used")
 
 
 def score_samples(on_step: OnStep) -> Scorecard:

@@ -210,13 +210,16 @@ def _prepared(
     """The run, with what people said in the app about its replies if it is a stored one."""
     import msgspec
 
-    from callscore.runner.people import people_files
+    from callscore.runner.people import verdict_files, verdicts_of_people
     from callscore.runner.prepare import prepare
+    from callscore.store.address import open_store
 
     with ExitStack() as stack:
         if rescore is not None:
-            people = stack.enter_context(people_files(config.store, rescore, config))
-            options = msgspec.structs.replace(options, verdicts=(*options.verdicts, *people))
+            with open_store(config.store, only_reading=True) as store:
+                people = verdicts_of_people(store, rescore, config)
+            files = stack.enter_context(verdict_files(people.lines))
+            options = msgspec.structs.replace(options, verdicts=(*options.verdicts, *files))
         yield stack.enter_context(closing(prepare(config, options, sending=sending)))
 
 

@@ -35,7 +35,7 @@ def verdicts(run_id: int, store: StoreAddress | None, eval_file: Path | None, ou
     from callscore.config.score import DEFAULT_STORE
     from callscore.core.errors import UsageError
     from callscore.report.numbers import show_count
-    from callscore.runner.people import verdict_lines_of_people
+    from callscore.runner.people import verdicts_of_people
     from callscore.runner.stored_runs import config_of_run
     from callscore.store.address import open_store
 
@@ -44,7 +44,7 @@ def verdicts(run_id: int, store: StoreAddress | None, eval_file: Path | None, ou
         raise UsageError(f"{path}: no such store; expected one that `callscore run` has written")
     with open_store(path, only_reading=True) as opened:
         config = config_of_run(opened.run(run_id), path, eval_file)
-        lines = verdict_lines_of_people(opened, run_id, config)
+        lines = verdicts_of_people(opened, run_id, config).lines
     if out.resolve() in [file.resolve() for file in config.files if isinstance(file, Path)]:
         raise UsageError(f"{out}: is an input of the run; expected another file")
     out.write_bytes(lines)

@@ -176,7 +176,7 @@ def _indexed_input(
             yield rescored_input(run_id, store, eval_file, label)
             return
         if not opened.is_fresh(run_id):
-            opened.build(run_id)
+            opened.refresh(run_id)
         found = opened.source(run_id)
         scoring = opened.config(run_id).scoring
         yield ComparisonInput(

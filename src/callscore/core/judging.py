@@ -104,6 +104,12 @@ class Audit(msgspec.Struct, frozen=True):
             self.items + other.items, self.lenient + other.lenient, self.strict + other.strict
         )
 
+    def __sub__(self, other: Audit) -> Audit:
+        """The same without a part of it."""
+        return Audit(
+            self.items - other.items, self.lenient - other.lenient, self.strict - other.strict
+        )
+
 
 class JudgeResult(msgspec.Struct, frozen=True):
     """The verdicts on the questions of a request that offer words, and what they cost.

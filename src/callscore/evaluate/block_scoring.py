@@ -35,6 +35,7 @@ from callscore.evaluate.scoring_pass import (
     new_scorer,
     scoring_result,
 )
+from callscore.evaluate.sub_blocks import KeptSubBlock
 from callscore.evaluate.substitutes import SubstituteCounts
 from callscore.evaluate.sums import BlockSums, Sums
 from callscore.processes.cores import usable_cores
@@ -75,6 +76,7 @@ class Wanted(NamedTuple):
     verdicts: bool
     open_items: bool
     views: bool
+    sub_blocks: bool
 
 
 class BlockContext(NamedTuple):
@@ -120,6 +122,7 @@ class BlockResult(msgspec.Struct):
     verdicts: bytes
     open_items: Sequence[OpenItem]
     views: bytes
+    sub_blocks: Sequence[KeptSubBlock]
 
 
 def count_workers(config: ScoreConfig, workers: Workers, cases: int) -> int:
@@ -170,6 +173,7 @@ def score_in_processes(
         verdicts=sinks.on_verdict is not None,
         open_items=sinks.on_open is not None,
         views=sinks.on_case is not None,
+        sub_blocks=sinks.on_sub_block is not None,
     )
     blocks = list(feed.plan.blocks(inputs.cases))
     works = (
@@ -271,6 +275,9 @@ class JoinedBlocks:
         if sinks.on_case is not None:
             for line in block.views.splitlines():
                 sinks.on_case(self._views.decode(line))
+        if sinks.on_sub_block is not None:
+            for sub_block in block.sub_blocks:
+                sinks.on_sub_block(sub_block)
 
     def finish(self) -> ScoringResult:
         """The result of all blocks."""
@@ -335,6 +342,7 @@ class BlockLines:
         self.results, self.records, self.verdicts = LineBuffer(), LineBuffer(), LineBuffer()
         self.views = bytearray()
         self.open_items: list[OpenItem] = []
+        self.sub_blocks: list[KeptSubBlock] = []
         self._encoder = msgspec.json.Encoder()
 
     def sinks(self, judge_runner: JudgeRunner | None) -> Sinks:
@@ -347,6 +355,7 @@ class BlockLines:
             on_open=self.open_items.append if wanted.open_items else None,
             judge_runner=judge_runner,
             on_case=self._add_view if wanted.views else None,
+            on_sub_block=self.sub_blocks.append if wanted.sub_blocks else None,
         )
 
     def _add_view(self, view: CaseView) -> None:
@@ -390,4 +399,5 @@ class BlockPass(CasePass):
             verdicts=lines.verdicts.take(),
             open_items=lines.open_items,
             views=bytes(lines.views),
+            sub_blocks=lines.sub_blocks,
         )

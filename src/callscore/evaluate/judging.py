@@ -130,6 +130,28 @@ class JudgingCost(msgspec.Struct):
             self.audits[call] = self.audits.get(call, Audit()) + audit
         return self
 
+    def without(self, other: JudgingCost) -> JudgingCost:
+        """The same without requests that it counts: every sum is exact."""
+        sums = {name: getattr(self, name) - getattr(other, name) for name in _SUMS}
+        units = self.cost_units
+        if units is not None and other.cost_units is not None:
+            units -= other.cost_units
+        flips = dict(self.flips)
+        for call, (flipped, rejudged) in other.flips.items():
+            flips[call] = (flips[call][0] - flipped, flips[call][1] - rejudged)
+        audits = dict(self.audits)
+        for call, audit in other.audits.items():
+            audits[call] = audits[call] - audit
+        return JudgingCost(
+            **sums,
+            cost_units=units,
+            substituted=_difference(self.substituted, other.substituted),
+            flags=_difference(self.flags, other.flags),
+            unusable=_difference(self.unusable, other.unusable),
+            flips={call: found for call, found in flips.items() if found[1]},
+            audits={call: found for call, found in audits.items() if found.items},
+        )
+
     @property
     def audit(self) -> Audit:
         """The audits of all calls."""
@@ -145,6 +167,12 @@ _SUMS = (
     *("items", "verdicts", "requests", "input_tokens", "output_tokens", "disputed", "rejudged"),
     *("flipped", "failed", "similarities", "stored"),
 )
+
+
+def _difference(counts: Mapping[str, int], part: Mapping[str, int]) -> dict[str, int]:
+    """Counts without a part of them; what is left of none is left out."""
+    found = {key: number - part.get(key, 0) for key, number in counts.items()}
+    return {key: number for key, number in found.items() if number}
 
 
 class JudgedBlock(msgspec.Struct, frozen=True):

@@ -18,7 +18,7 @@ from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, as_json
 from callscore.evaluate.labels import is_judged
 from callscore.evaluate.open_verdicts import extreme_scores, extreme_verdicts, has_undecided
-from callscore.evaluate.substitutes import Marks, Substitutes, mark_measured, mark_measures
+from callscore.evaluate.substitutes import Marks, Substitutes, mark_measures
 from callscore.scorecard.formula import TaskFormula, score_case
 from callscore.scorecard.scored_reply import ReplyLabels, ScoredReply
 from callscore.suites.registry import Catalog
@@ -140,7 +140,8 @@ class ReplyMeasurer:
             layer_two = self._second_layer(formulas.layer, loaded, parsed, verdicts)
             layer_two = loaded.rules.with_failures(layer_two, failures)
         if marks.estimates:
-            measured = mark_measured(measured, marks)
+            marked = mark_measures(measured.measures, marks)
+            measured = msgspec.structs.replace(measured, measures=marked)
             layer_two = mark_measures(layer_two, marks)
         extremes = None
         if self._options.ranges and has_undecided(formulas.formula.row(measured.measures)):
@@ -155,7 +156,8 @@ class ReplyMeasurer:
         scored = ScoredReply(
             measured, score_case(formulas.formula, measured), layer_two, extremes, labels
         )
-        return MeasuredReply(parsed, scored, verdicts, found.verdicts, _counted(judged, found))
+        counted = _counted(judged, found) if judged else {}
+        return MeasuredReply(parsed, scored, verdicts, found.verdicts, counted)
 
     def _labels_on(
         self,
@@ -241,8 +243,6 @@ def _judged_items(verdicts: Verdicts, asked_now: Collection[Item]) -> Collection
 
 def _counted(judged: Collection[Item], found: Judgement) -> Mapping[str, JudgedItems]:
     """By metric, the items that a judging model decided, with their audit."""
-    if not judged:
-        return {}
     return {
         metric: JudgedItems(number, found.audit.get(metric, Audit()))
         for metric, number in Counter(item.metric for item in judged).items()

@@ -31,6 +31,7 @@ from callscore.evaluate.given_verdicts import (
 from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, JudgeRunner
 from callscore.evaluate.labels import labels_on
 from callscore.evaluate.reply_measurer import ReplyMeasurer, ScoringOptions
+from callscore.evaluate.sub_blocks import OnSubBlock, keep_sub_block
 from callscore.evaluate.substitutes import Substitutes
 from callscore.evaluate.sums import BlockSums, Sums
 from callscore.report.source import CaseView
@@ -92,6 +93,8 @@ class Sinks(msgspec.Struct, frozen=True):
     judge_runner: JudgeRunner | None = None
     on_case: OnCase | None = None
     """Receives every case with all its replies, for a report."""
+    on_sub_block: OnSubBlock | None = None
+    """Receives what every sub-block adds to the sums, for an index."""
     lines: LineSinks | None = None
     """Where the same lines go if other processes encode them; None if they cannot."""
 
@@ -117,7 +120,15 @@ class Scorer:
         self._has_judge = options.has_judge or sinks.on_open is not None
         self.substitutes = options.substitutes or Substitutes(None, {}, whole=options.whole)
         self._measurer = ReplyMeasurer(catalog, options)
-        self._sums = BlockSums(blocks)
+        self._kept: list[MeasuredCase] = []
+        """The cases of the current sub-block, if sub-blocks are kept."""
+        keeps = sinks.on_sub_block is not None
+        self._sums = BlockSums(blocks, self._keep_sub_block if keeps else None)
+
+    def _keep_sub_block(self, sums: Sums) -> None:
+        assert self._sinks.on_sub_block is not None  # checked when it was made
+        self._sinks.on_sub_block(keep_sub_block(self._kept, sums, self._models))
+        self._kept = []
 
     def finish(self) -> Sums:
         """The sums of all cases; a model without any has no tally."""
@@ -161,6 +172,8 @@ class Scorer:
         if not given and not self._has_judge:
             return ParsedCase(loaded, found)
         asked = self._case_questions(loaded)
+        if not asked:
+            return ParsedCase(loaded, found)
         about_case = [Item(question.metric, question.item) for question in asked]
         given_once = given.get((None, 1), NO_VERDICTS)
         known = {item: given_once[item] for item in about_case if item in given_once}
@@ -233,6 +246,8 @@ class Scorer:
         while at < len(cases):
             together = cases[at : at + self._sums.room]
             self._add(together)
+            if self._sinks.on_sub_block is not None:
+                self._kept += together
             self._sums.count(len(together))
             at += len(together)
 
@@ -314,7 +329,8 @@ class Scorer:
                 results.append(_result(case, model, run, marks))
                 if flags := run.scored.measured.flags:
                     self._note_leaks(model, case.id, flags)
-                    self._sums.current.uncited += sum(flag.startswith(NOT_CITED) for flag in flags)
+                    uncited = sum(flag.startswith(NOT_CITED) for flag in flags)
+                    self._sums.current.uncited[model] += uncited
                 if self._sinks.on_record is not None:
                     self._record(loaded, run, self._sinks.on_record)
                 if self._sinks.on_verdict is not None:

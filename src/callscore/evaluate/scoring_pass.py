@@ -98,6 +98,8 @@ class ScoringResult(msgspec.Struct, frozen=True):
     """By model, what only scenarios have: languages, documents, warnings."""
     judged_steps: Mapping[ScenarioPart, StepVerdicts] = {}
     """What a judge decided about steps of scenarios."""
+    cases: int = 0
+    """All cases of the case files, selected or not."""
 
 
 OnScoringResult = Callable[[ScoringResult], None]
@@ -130,9 +132,11 @@ def index_inputs(
     ids = feed.positions
     if not ids:
         raise UsageError(f"{', '.join(map(str, config.cases))}: contains no case")
-    check_weighted_tasks(config.weights, feed.tasks)
+    if config.weights:
+        check_weighted_tasks(config.weights, feed.tasks)
     source = source or open_replies(config, ids)
-    _check_costs(config, source.models)
+    if config.cost_per_1000:
+        _check_costs(config, source.models)
     inputs = ScoringInputs(source, len(ids))
     if config.verdicts:
         inputs.given = index_verdicts(config, ids, source.models)
@@ -179,19 +183,20 @@ def scoring_result(
         measured_by=substitutes.names(),
         judged=sums.judged,
         labels=inputs.labels.summary(),
-        uncited=sums.uncited,
+        uncited=sums.uncited.total(),
+        cases=inputs.cases,
     )
 
 
-def new_scorer(
-    config: ScoreConfig, inputs: ScoringInputs, sinks: Sinks, blocks: BlockSize = BLOCK
-) -> Scorer:
-    """Scores replies by the config and the kinds of verdicts in its files."""
-    given, judge_runner = inputs.given, sinks.judge_runner
+def scoring_options(
+    config: ScoreConfig, inputs: ScoringInputs, judge_runner: JudgeRunner | None
+) -> ScoringOptions:
+    """How replies are scored, by the config and the kinds of verdicts in its files."""
+    given = inputs.given
     estimates = {**config.estimates, **given.estimates}
     whole = given.whole or (judge_runner is not None and judge_runner.judges_whole)
     has_judge = judge_runner is not None and judge_runner.judge is not None
-    options = ScoringOptions(
+    return ScoringOptions(
         estimates=bool(estimates),
         substitutes=Substitutes(judge_runner, estimates, whole=whole),
         benchmarks=config.benchmarks or given.on_benchmarks,
@@ -201,7 +206,14 @@ def new_scorer(
         ranges=given.worded or given.whole or has_judge,
         whole=whole,
     )
-    source = inputs.source
+
+
+def new_scorer(
+    config: ScoreConfig, inputs: ScoringInputs, sinks: Sinks, blocks: BlockSize = BLOCK
+) -> Scorer:
+    """Scores the replies of a job."""
+    source, judge_runner = inputs.source, sinks.judge_runner
+    options = scoring_options(config, inputs, judge_runner)
     flags = {model: _common_flags(model, source, judge_runner) for model in source.models}
     return Scorer(config.catalog, flags, sinks, options, blocks)
 
@@ -274,17 +286,14 @@ class CasePass(ABC):
             self.count_floor(indexed)
         return indexed
 
-    def _replies(self, indexed: IndexedCase) -> CaseReplies:
-        return self._inputs.source.replies(indexed.position, indexed.loaded.case)
-
     def _parse(self, indexed: IndexedCase, replies: CaseReplies) -> ParsedCase:
         """Parse the replies to a case; look up verdicts and labels from files."""
-        given, labels = (
-            read_verdicts(lines.lines(indexed.position), indexed.loaded.case.id)
-            if lines is not None
-            else NOTHING_GIVEN
-            for lines in (self._inputs.given.lines, self._inputs.labels.lines)
-        )
+        given = labels = NOTHING_GIVEN
+        case_id, position = indexed.loaded.case.id, indexed.position
+        if (lines := self._inputs.given.lines) is not None:
+            given = read_verdicts(lines.lines(position), case_id)
+        if (lines := self._inputs.labels.lines) is not None:
+            labels = read_verdicts(lines.lines(position), case_id)
         parsed = self._scorer.parse(indexed.loaded, replies, given, labels)
         if given:
             self._inputs.given.unused += _count_unused(given, parsed, replies)
@@ -308,7 +317,8 @@ class CasePass(ABC):
 
         Every case without a judge is scored here, `BATCH` at a time.
         """
-        replies = [self._replies(indexed) for indexed in batch]
+        source = self._inputs.source
+        replies = [source.replies(one.position, one.loaded.case) for one in batch]
         tasks = [indexed.loaded.case.task for indexed in batch]
         by_task = sorted(range(len(batch)), key=tasks.__getitem__)
         parsed = [self._parse(batch[at], replies[at]) for at in by_task]
@@ -339,7 +349,8 @@ class CasePass(ABC):
                 if until_ready is not None:
                     await until_ready(indexed.loaded.case.id)
                 self._take_next()
-                parsed = self._parse(indexed, self._replies(indexed))
+                replies = self._inputs.source.replies(indexed.position, indexed.loaded.case)
+                parsed = self._parse(indexed, replies)
                 waiting.append(
                     (indexed, parsed, asyncio.create_task(judge_case(parsed, judge_runner)))
                 )

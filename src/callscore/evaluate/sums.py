@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
+
 import msgspec
 
 from callscore.core.blocks import BLOCK, BlockSize
@@ -21,8 +24,8 @@ class Sums(msgspec.Struct):
     """The cases with a leak, by model and kind."""
     judged: dict[str, dict[str, JudgedItems]] = msgspec.field(default_factory=dict)
     """By model and metric, what a judging model decided."""
-    uncited: int = 0
-    """Scores of whole metrics whose citation is neither a field nor found (C-100)."""
+    uncited: Counter[str] = msgspec.field(default_factory=Counter)
+    """By model, scores of whole metrics whose citation is neither a field nor found (C-100)."""
 
     def __iadd__(self, other: Sums) -> Sums:
         """Add the sums of later cases, which must not be used afterwards."""
@@ -38,7 +41,7 @@ class Sums(msgspec.Struct):
         for model, metrics in other.judged.items():
             for metric, items in metrics.items():
                 self.add_judged(model, metric, items)
-        self.uncited += other.uncited
+        self.uncited.update(other.uncited)
         return self
 
     def add_judged(self, model: str, metric: str, items: JudgedItems) -> None:
@@ -46,12 +49,28 @@ class Sums(msgspec.Struct):
         of_model = self.judged.setdefault(model, {})
         of_model[metric] = of_model.get(metric, JudgedItems(0)) + items
 
+    def of_model(self, model: str) -> Sums:
+        """The part of one model, without the contributions of its cases, which do not add up."""
+        tallies = {
+            task: msgspec.structs.replace(tally, contributions=None)
+            for task, tally in self.tallies.get(model, {}).items()
+        }
+        return Sums(
+            {model: tallies},
+            {key: cases for key, cases in self.leaks.items() if key[0] == model},
+            {model: self.judged[model]} if model in self.judged else {},
+            Counter({model: self.uncited[model]}),
+        )
+
 
 class BlockSums:
     """The sums of all cases so far: added one by one in a sub-block, which then joins its block."""
 
-    def __init__(self, size: BlockSize = BLOCK) -> None:
-        self._size = size
+    def __init__(
+        self, size: BlockSize = BLOCK, on_sub_block: Callable[[Sums], None] | None = None
+    ) -> None:
+        """`on_sub_block` receives every complete sub-block before it joins its block."""
+        self._size, self._on_sub_block = size, on_sub_block
         self._cases = 0
         """Cases in the current block."""
         self._total: Sums | None = None
@@ -78,6 +97,8 @@ class BlockSums:
         return tally.contributions if tally else None
 
     def _end_sub_block(self) -> None:
+        if self._on_sub_block is not None:
+            self._on_sub_block(self.current)
         if self._block is None:
             self._block = self.current
         else:

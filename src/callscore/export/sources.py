@@ -40,7 +40,7 @@ from callscore.report.source import (
     ScenarioArchive,
     SentPrompt,
 )
-from callscore.runner.people import people_files
+from callscore.runner.people import PeopleVerdicts, verdict_files, verdicts_of_people
 from callscore.runner.prepare import PreparedRun, RunOptions, prepare
 from callscore.runner.run import RunResult, rescore
 from callscore.runner.run_key import RunKey
@@ -226,6 +226,7 @@ class RescoredRun(NamedTuple):
     card: Scorecard
     caveats: Sequence[str]
     """What the reader should know, such as an eval file that changed since the run."""
+    people: PeopleVerdicts = PeopleVerdicts()
 
 
 def rescore_run(
@@ -250,13 +251,15 @@ def open_rescored(
     same = key.fingerprint == config.fingerprint
     caveats = [] if same else [EVAL_FILE_CHANGED.format(config.path)]
     options = msgspec.structs.replace(options, limit=key.limit, weights=key.weights)
-    with people_files(store, run_id, config) as people:
-        options = msgspec.structs.replace(options, verdicts=(*options.verdicts, *people))
+    with open_store(store, only_reading=True) as opened:
+        people = verdicts_of_people(opened, run_id, config)
+    with verdict_files(people.lines) as files:
+        options = msgspec.structs.replace(options, verdicts=(*options.verdicts, *files))
         with closing(prepare(config, options, sending=False)) as prepared:
             result = rescore(prepared, run_id)
         if result.summary.status == "interrupted":
             raise KeyboardInterrupt
-        yield RescoredRun(prepared, result, _card_of(result), caveats)
+        yield RescoredRun(prepared, result, _card_of(result), caveats, people)
 
 
 def _card_of(result: RunResult) -> Scorecard:

@@ -9,53 +9,59 @@ import msgspec
 
 from callscore.core.errors import CallscoreError
 from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
-from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.export.sources import open_rescored, source_of_run
 from callscore.export.step_cases import StepCases
-from callscore.results.writer import IndexWriter, verdicts_on_steps
-from callscore.runner.prepare import RunOptions
+from callscore.results.fingerprint import with_people
+from callscore.results.writer import Found, IndexWriter, verdicts_on_steps
+from callscore.runner.prepare import RunOptions, ScoredParts
 from callscore.store.address import StoreAddress
 from callscore.store.results_index import ResultsIndex
 
 
 def build_index(
     index: ResultsIndex,
-    fingerprint: str,
+    data: str,
     run_id: int,
     store: StoreAddress,
     eval_file: Path | None = None,
     workers: Workers = ONE_PROCESS,
 ) -> None:
-    """Score a stored run from its stored replies, and write what is found to the index."""
-    scored: list[ScoringResult] = []
-    with IndexWriter(index, run_id) as writer, StepCases() as steps:
+    """Score a stored run from its stored replies, and write what is found to the index.
+
+    `data` is the fingerprint of the run without the verdicts of people.
+    """
+    scored: list[ScoredParts] = []
+    with IndexWriter(index, run_id, workers.size) as writer, StepCases() as steps:
         options = RunOptions(
             on_case=writer.add,
             on_step=steps.add,
-            on_scoring_result=scored.append,
+            on_scored=scored.append,
+            on_sub_block=writer.add_sub_block,
             workers=workers,
         )
         with open_rescored(run_id, store, eval_file, options) as rescored:
-            writer.add_steps(steps, verdicts_on_steps(scored))
+            writer.add_steps(steps, verdicts_on_steps(scored[0]))
             source = source_of_run(rescored.prepared, rescored.result, (), ())
             source = msgspec.structs.replace(source, absent=rescored.caveats)
-            writer.finish(run_id, fingerprint, source, scored)
+            people = rescored.people
+            fingerprint = with_people(data, people.lines)
+            writer.finish(rescored.result, fingerprint, source, Found(scored[0], people))
 
 
 def build_command(store: Path, run_id: int) -> list[str]:
-    """The command that builds the index of a run in a process of its own."""
+    """The command that brings the index of a run up to date in a process of its own."""
     return [sys.executable, "-m", __name__, str(store), str(run_id)]
 
 
 def main(store: str, run_id: str) -> int:
-    """Build the index of a run; prints why that is not possible."""
+    """Bring the index of a run up to date; prints why that is not possible."""
     from contextlib import closing
 
     from callscore.results.stored import StoredResults
 
     try:
         with closing(StoredResults(Path(store))) as results:
-            results.build(int(run_id))
+            results.refresh(int(run_id))
     except CallscoreError as error:
         sys.stderr.write(f"{error}\n")
         return 2

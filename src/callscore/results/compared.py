@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from callscore.core.scorecard import CaseResult
+from callscore.core.scorecard import CaseResult, Scorecard
+from callscore.evaluate.sub_blocks import FAST
 from callscore.processes.value_bytes import from_bytes, to_bytes
-from callscore.results.rows import FAST
-from callscore.stats.contributions import Contributions
+from callscore.stats.contributions import Contributions, TaskContributions
 from callscore.store.results_index import ResultsIndex
 
 
@@ -32,24 +32,34 @@ def encode_contributions(contributions: Contributions) -> bytes:
     return zlib.compress(to_bytes(dict(contributions)), FAST)
 
 
+def decode_contributions(raw: bytes) -> dict[str, TaskContributions]:
+    """The contributions in some bytes, by task."""
+    found: dict[str, TaskContributions] = from_bytes(zlib.decompress(raw))
+    return found
+
+
 class KeptContributions(Mapping[str, Contributions]):
     """By model, what its calls add to its scores; read when it is asked for."""
 
-    def __init__(self, index: ResultsIndex, scoring: int, models: Sequence[str]) -> None:
-        self._index, self._scoring, self._models = index, scoring, models
+    def __init__(self, index: ResultsIndex, scoring: int, card: Scorecard) -> None:
+        self._index, self._scoring = index, scoring
+        self._tasks = {model.model: model.tasks for model in card.models}
 
     def __getitem__(self, model: str) -> Contributions:
         raw = self._index.contributions(self._scoring, model)
         if raw is None:
             raise KeyError(model)
-        found: Contributions = from_bytes(zlib.decompress(raw))
-        return found
+        tasks = self._tasks[model]
+        return {
+            task: kept.at_worst() if task in tasks and tasks[task].bounded else kept
+            for task, kept in decode_contributions(raw).items()
+        }
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._models)
+        return iter(self._tasks)
 
     def __len__(self) -> int:
-        return len(self._models)
+        return len(self._tasks)
 
 
 class KeptResults(Mapping[str, Sequence[CaseResult]]):

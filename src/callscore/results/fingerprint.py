@@ -27,14 +27,28 @@ def fingerprint(progress: str, config: EvalConfig, people: bytes = b"") -> str:
 
     `people` are the verdicts of people on its replies, besides those in files.
     """
-    parts = [SCHEMA, _installed(), str(config.path.resolve()), list(_files(config)), people]
-    raw = msgspec.json.encode(parts)
-    return f"{progress}{SEPARATOR}{hashlib.blake2b(raw, digest_size=16).hexdigest()}"
+    parts = [SCHEMA, _installed(), str(config.path.resolve()), list(_files(config))]
+    data = _hash(msgspec.json.encode(parts))
+    return with_people(f"{progress}{SEPARATOR}{data}", people)
+
+
+def with_people(data: str, people: bytes) -> str:
+    """The fingerprint of a run and its data, with these verdicts of people."""
+    return f"{data}{SEPARATOR}{_hash(people)}"
+
+
+def data_in(found: str) -> str:
+    """The part of a fingerprint that does not depend on verdicts of people."""
+    return found.rpartition(SEPARATOR)[0]
+
+
+def _hash(raw: bytes) -> str:
+    return hashlib.blake2b(raw, digest_size=16).hexdigest()
 
 
 def progress_in(found: str) -> str:
     """The progress of the run in a fingerprint."""
-    return found.rpartition(SEPARATOR)[0]
+    return data_in(data_in(found))
 
 
 def _files(config: EvalConfig) -> Iterator[tuple[str, int, int]]:

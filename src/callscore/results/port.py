@@ -22,6 +22,7 @@ from callscore.report.details.form_agreement import (
 )
 from callscore.report.details.slices import Slices
 from callscore.report.source import CaseView, ReportSource
+from callscore.results.review_log import ReviewLog
 from callscore.store.run_records import StoredStatus
 
 State = Literal["fresh", "stale", "building", "missing"]
@@ -286,7 +287,7 @@ class Results(Protocol):
         ...
 
     def build(self, run: int) -> None:
-        """Build the index of a run now, and wait for it."""
+        """Score the whole run now, and wait for it."""
         ...
 
     def matrix(self, run: int, query: MatrixQuery) -> MatrixPage:
@@ -319,6 +320,14 @@ class Results(Protocol):
 
     def events(self) -> Sequence[LoggedEvent]:
         """Every event of the store, in its order."""
+        ...
+
+    def reviews(self) -> ReviewLog:
+        """What people say about verdicts, up to the last event."""
+        ...
+
+    def verdicts_of_case(self, run: int, place: int) -> Sequence[VerdictItem]:
+        """The verdicts on every answer to a case."""
         ...
 
     def verdicts_of_people(self, run: int) -> bytes:

@@ -18,7 +18,6 @@ from callscore.core.reviews import (
     DrawnItem,
     GivenReview,
     Review,
-    read_reviews,
     standing_reviews,
 )
 from callscore.evaluate.rubrics import rubric_library
@@ -80,11 +79,7 @@ def item_of(results: Results, run: int, key: ItemKey) -> ReviewedItem:
     view = results.case(run, key.place).view
     case_id = view.case.id
     reply = results.reply_key(run, case_id, key.model, key.rep).hex()
-    reviews = [
-        one
-        for one in read_reviews(results.events())
-        if (one.review.reply, one.review.metric, one.review.item) == (reply, key.metric, key.item)
-    ]
+    reviews = results.reviews().by_item.get((reply, key.metric, key.item), ())
     judged = _judged(results, run, key, view, reviews)
     base = Review(
         reply,
@@ -119,8 +114,7 @@ def _judged(
             for verdict in answer.verdicts:
                 if (verdict.metric, verdict.item) == (key.metric, key.item):
                     return verdict
-    wanted = VerdictFilter(metric=key.metric, model=key.model, limit=EVERYTHING)
-    for item in results.verdict_items(run, wanted).items:  # a step of a scenario
+    for item in results.verdicts_of_case(run, key.place):  # a step of a scenario
         if key_of(item) == key:
             return Verdict(key.metric, key.item, item.word, by=item.by)
     return Verdict(key.metric, key.item)
@@ -199,8 +193,8 @@ def _has_words(row: VerdictItem) -> bool:
 
 def draws_of(results: Results, run: int) -> list[Draw]:
     """The random samples of a run."""
-    drawn = [event.read(Draw) for event in results.events() if event.kind == "draw" and event.body]
-    return [draw for draw in drawn if draw.run == run and draw.queue == AUDIT]
+    draws = results.reviews().draws
+    return [draw for draw in draws if draw.run == run and draw.queue == AUDIT]
 
 
 def draw_audit(who: RunReviewer, number: int) -> Draw:
@@ -224,15 +218,13 @@ def draw_audit(who: RunReviewer, number: int) -> Draw:
 
 def _judged_items(results: Results, run: int, rows: Sequence[VerdictItem]) -> list[DrawnItem]:
     """The items of rows, with the words of the judge."""
-    before = {}
-    for given in reversed(read_reviews(results.events())):
-        review = given.review
-        judged = (review.judged, review.judged_by)
-        before[review.reply, review.metric, review.item] = judged
+    reviewed = results.reviews().by_item
     found = []
     for row in rows:
         reply = results.reply_key(run, row.case_id, row.model, row.rep).hex()
-        word, by = before.get((reply, row.metric, row.item), (row.word, row.by))
+        word, by = row.word, row.by
+        if given := reviewed.get((reply, row.metric, row.item)):
+            word, by = given[0].review.judged, given[0].review.judged_by
         if word and not by.startswith(BY_PERSON):
             call = row.case_id
             found.append(DrawnItem(reply, row.case_id, row.metric, row.item, word, by, call))
@@ -255,7 +247,7 @@ def audit_items(results: Results, run: int) -> list[AuditItem]:
         for one in draw.items
     }
     people: dict[tuple[str, str, str], dict[str, str]] = {key: {} for key in drawn}
-    for given in standing_reviews(read_reviews(results.events())):
+    for given in results.reviews().all_standing():
         review = given.review
         key = (review.reply, review.metric, review.item)
         if review.queue == AUDIT and key in people:
@@ -316,7 +308,7 @@ def judge_agreement(results: Results, run: int) -> JudgeAgreement:
         ]
         metrics.append(MetricAgreement(metric, len(drawn), calibrate(rubrics[name], labelled)))
     others: dict[str, dict[Action, int]] = {}
-    for given in standing_reviews(read_reviews(results.events())):
+    for given in results.reviews().all_standing():
         review = given.review
         if review.queue != AUDIT and _is_of_run(results, run, review):
             counts = others.setdefault(review.metric, {})

@@ -14,6 +14,7 @@ from callscore.core.judging import INJECTION_SUSPECTED, Verdict
 from callscore.core.measure import UNDECIDED
 from callscore.core.scorecard import CaseResult
 from callscore.core.spec import Spec
+from callscore.evaluate.sub_blocks import FAST
 from callscore.report.details.decoded_case import decode_case
 from callscore.report.details.slices import score_or_zero
 from callscore.report.source import Answer, CaseView
@@ -23,8 +24,6 @@ from callscore.store.results_index import CaseRow, CellRow, VerdictRow
 WORST_FIRST = ("error", "not_run", "invalid", "incomplete", "valid")
 MAX_GOLD = 80
 """Characters of the expected outcome that a list shows."""
-FAST = 1
-"""A level of compression that takes little of the time of scoring."""
 SCORE = "score"
 
 _encode = msgspec.json.Encoder().encode

@@ -9,15 +9,16 @@ from typing import TypeVar
 import msgspec
 
 from callscore.config.config import EvalConfig
+from callscore.core.blocks import BLOCK
 from callscore.core.errors import StoreError
-from callscore.evaluate.scoring_pass import ScoringResult
+from callscore.evaluate.sub_blocks import KeptSubBlock
 from callscore.export.sources import source_of_run
 from callscore.export.step_cases import StepCases
 from callscore.report.source import CaseView
 from callscore.results.fingerprint import fingerprint
-from callscore.results.writer import IndexWriter, verdicts_on_steps
-from callscore.runner.people import PEOPLE, verdict_lines_of_people
-from callscore.runner.prepare import PreparedRun, RunOptions
+from callscore.results.writer import Found, IndexWriter, verdicts_on_steps
+from callscore.runner.people import PEOPLE, PeopleVerdicts
+from callscore.runner.prepare import PreparedRun, RunOptions, ScoredParts
 from callscore.runner.run import RunResult
 from callscore.store.address import open_store
 from callscore.store.results_index import ResultsIndex, open_index
@@ -35,7 +36,8 @@ class RunIndex:
         self._index: ResultsIndex | None = None
         self._writer: IndexWriter | None = None
         self._steps: StepCases | None = None
-        self._scored: list[ScoringResult] = []
+        self._scored: list[ScoredParts] = []
+        self._size = BLOCK
 
     def close(self) -> None:
         """Drop what is not finished."""
@@ -47,22 +49,30 @@ class RunIndex:
         if not self._is_wanted or not as_stored or self._config.scoring.sends_requests:
             return options
         self._steps = self._stack.enter_context(StepCases())
+        self._size = options.workers.size
         return msgspec.structs.replace(
             options,
             on_case=_both(options.on_case, self._add),
             on_step=_both(options.on_step, self._steps.add),
-            on_scoring_result=_both(options.on_scoring_result, self._scored.append),
+            on_scored=_both(options.on_scored, self._scored.append),
+            on_sub_block=_both(options.on_sub_block, self._add_sub_block),
         )
 
     def _add(self, view: CaseView) -> None:
-        """Write the index when the first case is scored: by then there is a store."""
+        self._write(lambda writer: writer.add(view))
+
+    def _add_sub_block(self, kept: KeptSubBlock) -> None:
+        self._write(lambda writer: writer.add_sub_block(kept))
+
+    def _write(self, write: Callable[[IndexWriter], None]) -> None:
+        """Write to the index, from the first case that is scored: by then there is a store."""
         if self._steps is None:
             return
         try:
             if self._writer is None:
                 self._open()
             if self._writer is not None:
-                self._writer.add(view)
+                write(self._writer)
         except StoreError:
             self._steps = self._writer = None
 
@@ -71,7 +81,7 @@ class RunIndex:
         self._index = index
         self._stack.callback(index.close)
         if index.is_kept:
-            self._writer = self._stack.enter_context(IndexWriter(index))
+            self._writer = self._stack.enter_context(IndexWriter(index, size=self._size))
         else:
             self._steps = None
 
@@ -86,13 +96,14 @@ class RunIndex:
                 return
             with open_store(self._config.store, only_reading=True) as store:
                 progress = store.progress()[ran.run_id]
-                people = verdict_lines_of_people(store, ran.run_id, self._config)
-            if people and all(path.name != PEOPLE for path in prepared.options.verdicts):
-                return  # scored without what people said about the same replies
-            self._writer.add_steps(self._steps, verdicts_on_steps(self._scored))
+            # The verdicts that it was scored with: there may be more by now.
+            given = [path for path in prepared.options.verdicts if path.name == PEOPLE]
+            people = PeopleVerdicts(b"".join(path.read_bytes() for path in given))
+            parts = self._scored[0]
+            self._writer.add_steps(self._steps, verdicts_on_steps(parts))
             source = source_of_run(prepared, ran, (), ())
-            found = fingerprint(progress, self._config, people)
-            self._writer.finish(ran.run_id, found, source, self._scored)
+            found = fingerprint(progress, self._config, people.lines)
+            self._writer.finish(ran, found, source, Found(parts, people))
         except StoreError:
             self._steps = None
 

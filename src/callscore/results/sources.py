@@ -27,7 +27,7 @@ def indexed_source(
     with closing(open_results(store, eval_file)) as results:
         if results.keeps_index:
             if not results.is_fresh(run_id):
-                results.build(run_id, workers)
+                results.refresh(run_id, workers)
             yield results.source(run_id)
             return
     with run_source(run_id, store, eval_file, workers) as source:

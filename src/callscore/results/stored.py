@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import RLock, Thread
+from threading import RLock
 
 import msgspec
 
@@ -19,10 +18,9 @@ from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
 from callscore.evaluate.case_steps import reply_text
 from callscore.export.sources import TaskPromptBuilder
 from callscore.report.source import Answer, CaseView, ReportSource
-from callscore.results.build import build_command, build_index
 from callscore.results.compared import CaseResults, KeptContributions, KeptResults
 from callscore.results.counts import count_cases
-from callscore.results.fingerprint import fingerprint, progress_in
+from callscore.results.fingerprint import data_in, progress_in
 from callscore.results.port import (
     PAGE_ROWS,
     QUEUES,
@@ -49,10 +47,10 @@ from callscore.results.queries import (
     matrix_row,
     parse_key,
 )
+from callscore.results.review_log import ReviewLog
 from callscore.results.rows import decode_view
+from callscore.results.updates import ScoringUpdates
 from callscore.results.writer import Head, decode_card, decode_head
-from callscore.runner.people import references_of, verdict_lines_of_people
-from callscore.runner.stored_runs import config_of_run
 from callscore.store.address import StoreAddress, open_store
 from callscore.store.files import lines_of
 from callscore.store.input_records import read_case, read_case_head
@@ -80,29 +78,16 @@ class StoredResults:
     def __init__(self, store: StoreAddress, eval_file: Path | None = None) -> None:
         """`eval_file`: of its runs, if the store does not name it or the file was moved."""
         self._address = store
-        self._eval_file = eval_file
         self._lock = RLock()
-        self._remeasuring = RLock()
         self._store: Store = open_store(store, only_reading=True)
         self._index = open_index(store)
-        self._builds: dict[int, Thread] = {}
-        self._failed: dict[int, tuple[str, str]] = {}
-        """By run, the fingerprint that could not be scored, and why."""
-        self._counts: dict[int, ReportCounts] = {}
-        self._heads: dict[int, Head] = {}
-        self._processes: dict[int, subprocess.Popen[bytes]] = {}
-        self._configs: dict[int, tuple[tuple[int, int], EvalConfig]] = {}
-        self._people: dict[int, tuple[tuple[bytes, tuple[int, int]], bytes]] = {}
-        """By run, the end of the log, and what people say."""
-        self._closed = False
+        self._updates = ScoringUpdates((store, eval_file), self._index, self._reading, self._record)
+        self._counts: dict[tuple[int, int], ReportCounts] = {}
+        self._heads: dict[tuple[int, int], Head] = {}
 
     def close(self) -> None:
         """End background work, and close the files."""
-        self._closed = True
-        for process in list(self._processes.values()):
-            process.terminate()
-        for thread in list(self._builds.values()):
-            thread.join()
+        self._updates.close()
         with self._lock:
             self._store.close()
             self._index.close()
@@ -189,99 +174,65 @@ class StoredResults:
         if progress is None:
             raise UsageError(f"{self._address}: has no run {run}")
         scoring = self._index.newest(run)
-        return f"{run}-{0 if scoring is None else scoring.id}-{progress}"
+        state = "0" if scoring is None else f"{scoring.id}.{scoring.edition}"
+        return f"{run}-{state}-{progress}"
 
     # Scoring
 
     def config(self, run: int) -> EvalConfig:
         """The eval file of a run, as it is now."""
-        return self._config_of(self._record(run)[0])
-
-    def _fingerprint(self, run: int) -> str:
-        record, progress = self._record(run)
-        config = self._config_of(record)
-        return fingerprint(progress, config, self.verdicts_of_people(run))
+        return self._updates.config(run)
 
     @property
     def keeps_index(self) -> bool:
         """Whether the index is a file; otherwise the store cannot be written."""
         return self._index.is_kept
 
-    def _config_of(self, record: RunRecord) -> EvalConfig:
-        """The eval file of a run, read again when it has changed."""
-        known = self._configs.get(record.id)
-        if known is not None and _stamp(known[1].path) == known[0]:
-            return known[1]
-        config = config_of_run(record, self._address, self._eval_file)
-        self._configs[record.id] = (_stamp(config.path), config)
-        return config
-
     def is_fresh(self, run: int) -> bool:
-        """Whether the index of a run holds."""
+        """Whether the index of a run holds, with its intervals."""
         scoring = self._index.newest(run)
-        return scoring is not None and scoring.fingerprint == self._fingerprint(run)
+        return self._updates.is_fresh(run) and not (
+            scoring is None or self._head(scoring).values_only
+        )
 
     def build(self, run: int, workers: Workers = ONE_PROCESS) -> None:
-        """Build the index of a run now, and wait for it."""
-        found = self._fingerprint(run)
-        build_index(self._index, found, run, self._address, self._eval_file, workers)
+        """Score the whole run now, and wait for it."""
+        self._updates.build(run, workers)
+
+    def refresh(self, run: int, workers: Workers = ONE_PROCESS) -> None:
+        """Bring the index of a run up to date, with its intervals, and wait for it."""
+        self._updates.refresh(run, workers)
 
     def scored(self, run: int) -> ScoredRun:
-        """The scorecard; starts to build the index in the background if it is missing or stale."""
-        scoring = self._index.newest(run)
+        """The scorecard; starts to build the index in the background if it is missing or stale.
+
+        Verdicts of people are reckoned with at once, if they change a few cases only.
+        """
         try:
-            found = self._fingerprint(run)
+            self._updates.catch_up(run)
+            found = self._updates.fingerprint(run)
         except CallscoreError as error:
-            if scoring is None:
+            if self._index.newest(run) is None:
                 raise
             return ScoredRun("stale", self.source(run), self.version(run), str(error))
+        scoring = self._index.newest(run)
         if scoring is not None and scoring.fingerprint == found:
-            return ScoredRun("fresh", self.source(run), self.version(run))
-        why = self._build_in_background(run, found)
+            values_only = self._head(scoring).values_only
+            if values_only:
+                self._updates.in_background(run, found)
+            source = self.source(run)
+            return ScoredRun("fresh", source, self.version(run), values_only=values_only)
+        why = self._updates.in_background(run, found)
         state: State = "missing" if scoring is None else "stale"
         if not why:
             state = "building" if scoring is None else state
             why = "" if scoring is None else "the run, its data or its settings have changed"
-        source = None if scoring is None else self.source(run)
-        return ScoredRun(state, source, self.version(run), why)
-
-    def _build_in_background(self, run: int, found: str) -> str:
-        """Start to build the index, unless that is being done; returns why it cannot be built."""
-        with self._lock:
-            failed, why = self._failed.get(run, ("", ""))
-            if failed == found:
-                return why
-            thread = self._builds.get(run)
-            is_done = thread is None or not thread.is_alive()
-            if is_done and not self._index.is_building(run) and not self._closed:
-                thread = self._builds[run] = Thread(target=self._build, args=(run, found))
-                thread.start()
-        return ""
+        source_now = None if scoring is None else self.source(run)
+        return ScoredRun(state, source_now, self.version(run), why)
 
     def finish_build(self, run: int) -> None:
         """Wait until the index of a run is no longer being built in the background."""
-        thread = self._builds.get(run)
-        if thread is not None:
-            thread.join()
-
-    def _build(self, run: int, found: str) -> None:
-        try:
-            if isinstance(self._address, Path) and self._index.is_kept:
-                self._build_in_process(run, self._address)
-            else:
-                self.build(run)
-        except CallscoreError as error:
-            self._failed[run] = (found, str(error))
-
-    def _build_in_process(self, run: int, store: Path) -> None:
-        """Build it in another process, so that scoring does not delay who reads."""
-        command = build_command(store.absolute(), run)
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
-        self._processes[run] = process
-        _, errors = process.communicate()
-        del self._processes[run]
-        if process.returncode > 0:
-            raise UsageError(errors.decode("utf-8", "replace").strip() or "cannot be scored")
+        self._updates.finish(run)
 
     def _scoring(self, run: int) -> Scoring:
         """The scoring that screens show; builds it if there is none."""
@@ -293,9 +244,10 @@ class StoredResults:
         return found
 
     def _head(self, scoring: Scoring) -> Head:
-        found = self._heads.get(scoring.id)
+        key = (scoring.id, scoring.edition)
+        found = self._heads.get(key)
         if found is None:
-            found = self._heads[scoring.id] = decode_head(scoring.head)
+            found = self._heads[key] = decode_head(scoring.head)
         return found
 
     def source(self, run: int) -> ReportSource:
@@ -316,7 +268,8 @@ class StoredResults:
     def contributions(self, run: int) -> KeptContributions:
         """By model, what its calls add to its scores."""
         scoring = self._scoring(run)
-        return KeptContributions(self._index, scoring.id, self._head(scoring).models)
+        card = decode_card(self._index.card(scoring.id)).card
+        return KeptContributions(self._index, scoring.id, card)
 
     def results(
         self, run: int, change: Callable[[CaseResult], CaseResult]
@@ -420,7 +373,7 @@ class StoredResults:
     def _has_changed(self, run: int, scoring: Scoring, case: Case) -> bool:
         """Whether a case file has another case by this id now, or none."""
         try:
-            if scoring.fingerprint == self._fingerprint(run):
+            if data_in(scoring.fingerprint) == self._updates.data(run):
                 return False
             config = self.config(run)
             lines = (line for line in lines_of(config.scoring.case_sources))
@@ -436,11 +389,12 @@ class StoredResults:
     def counts(self, run: int) -> ReportCounts:
         """What sections of a report count over all cases; kept until the run changes."""
         scoring = self._scoring(run)
-        found = self._counts.get(scoring.id)
+        key = (scoring.id, scoring.edition)
+        found = self._counts.get(key)
         if found is None:
             kept = decode_card(self._index.card(scoring.id))
             found = count_cases(self.views(scoring), kept.provenance.settings)
-            self._counts[scoring.id] = found
+            self._counts[key] = found
         return found
 
     # Verdicts
@@ -461,16 +415,25 @@ class StoredResults:
         items = [VerdictItem(*row[:8], *row[8:12]) for _, row in page]
         return VerdictPage(items, total, page[-1][0] if len(found) > len(page) else 0)
 
+    def verdicts_of_case(self, run: int, place: int) -> Sequence[VerdictItem]:
+        """The verdicts on every answer to a case."""
+        found = self._index.verdicts_of_case(self._scoring(run).id, place)
+        return [VerdictItem(*row[:12]) for row in found]
+
     def remeasure(self, run: int, place: int, model: str, rep: int) -> Remeasured:
         """Measure one reply again with what people say about it now, and add everything up.
 
-        The whole run is scored with it, as with a file of verdicts, so that nothing can differ.
+        The values are those of a full pass, which takes place only where a change of single cases
+        cannot give them; the intervals follow in the background.
         """
         before = _result_of(self.case(run, place).view, model, rep)
-        with self._remeasuring:
-            self.build(run)
+        if not self._updates.catch_up(run):
+            self._updates.build(run)
+        scoring = self._scoring(run)
+        if self._head(scoring).values_only:
+            self._updates.in_background(run, scoring.fingerprint)
         result = _result_of(self.case(run, place).view, model, rep)
-        card = decode_card(self._index.card(self._scoring(run).id)).card
+        card = decode_card(self._index.card(scoring.id)).card
         return Remeasured(before, result, card, self.version(run))
 
     # What people say
@@ -480,17 +443,13 @@ class StoredResults:
         with self._reading() as store, store.events() as events:
             return events.since()
 
+    def reviews(self) -> ReviewLog:
+        """What people say about verdicts, up to the last event."""
+        return self._updates.reviews()
+
     def verdicts_of_people(self, run: int) -> bytes:
         """What people say about the replies of a run, as lines of a verdicts file."""
-        config = self.config(run)
-        with self._reading() as store:
-            with store.events() as events:
-                head = events.head().chain
-            known = self._people.get(run)
-            if known is None or known[0] != (head, _stamp(config.path)):
-                lines = verdict_lines_of_people(store, run, config)
-                known = self._people[run] = ((head, _stamp(config.path)), lines)
-        return known[1]
+        return self._updates.people(run).lines
 
     def reply_key(self, run: int, case_id: str, model: str, rep: int) -> bytes:
         """The key of a stored reply; raises QueryError if there is none."""
@@ -502,7 +461,7 @@ class StoredResults:
 
     def reference_of(self, run: int, case_id: str) -> str:
         """The hash of the expected outcome of a case; empty for a step of a scenario."""
-        return references_of(self.config(run), {case_id}).get(case_id, "")
+        return self._updates.reference_of(run, case_id)
 
 
 def _result_of(view: CaseView, model: str, rep: int) -> CaseResult:
@@ -524,14 +483,6 @@ class IndexedCases:
 
     def __iter__(self) -> Iterator[CaseView]:
         return self._results.views(self._scoring)
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    try:
-        found = path.stat()
-    except OSError:
-        return (-1, -1)
-    return found.st_size, found.st_mtime_ns
 
 
 def _lacks_reply(answer: Answer) -> bool:

@@ -4,19 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
+from typing import NamedTuple
 
 import msgspec
 
+from callscore.core.blocks import BLOCK, BlockSize
 from callscore.core.judging import Verdict
 from callscore.core.scorecard import Scorecard
 from callscore.core.spec import Spec
-from callscore.evaluate.scorecards import contributions_by_model
-from callscore.evaluate.scoring_pass import ScoringResult
+from callscore.evaluate.sub_blocks import KeptSubBlock, decode_sums, encode_sums
+from callscore.evaluate.sums import Sums
 from callscore.processes.value_bytes import from_bytes, to_bytes
 from callscore.report.source import Cases, CaseView, Provenance, ReportSource
 from callscore.results.compared import encode_contributions
+from callscore.results.fingerprint import data_in
+from callscore.results.kept import (
+    BLOCKS,
+    EVERYTHING,
+    SUB_BLOCKS,
+    encode_kept,
+    encode_people,
+    keep_scoring,
+)
 from callscore.results.rows import SCORE, case_row
-from callscore.store.results_index import CaseRow, ResultsIndex, Scoring
+from callscore.runner.people import PeopleVerdicts
+from callscore.runner.prepare import ScoredParts
+from callscore.runner.run import RunResult
+from callscore.stats.contributions import TaskContributions
+from callscore.store.results_index import (
+    CaseRow,
+    Encoded,
+    ResultsIndex,
+    Scoring,
+    SubBlock,
+    SumRow,
+)
 from callscore.suites.registry import Catalog
 
 CHOSEN = ("RECOMMENDED", "LIKELY")
@@ -69,9 +91,12 @@ def decode_card(raw: bytes) -> KeptCard:
 class IndexWriter:
     """Adds one case after another to a new scoring; it is dropped if it is not finished."""
 
-    def __init__(self, index: ResultsIndex, run: int = 0) -> None:
+    def __init__(self, index: ResultsIndex, run: int = 0, size: BlockSize = BLOCK) -> None:
         """The number of a new run may be unknown before it ends."""
-        self._index = index
+        self._index, self._size = index, size
+        self._sub_blocks = self._calls = 0
+        self._block: dict[str, Sums] = {}
+        self._total: dict[str, Sums] = {}
         self._scoring = index.begin(run)
         self._waiting: list[CaseRow] = []
         self._specs: dict[str, Spec] = {}
@@ -98,6 +123,35 @@ class IndexWriter:
     def add(self, view: CaseView) -> None:
         """Add the next case of the case files."""
         self._add(view)
+
+    def add_sub_block(self, kept: KeptSubBlock) -> None:
+        """Add what the next sub-block of calls adds to the sums."""
+        number = self._sub_blocks
+        rows = [SumRow(model, SUB_BLOCKS, number, raw) for model, raw in kept.sums.items()]
+        replies = [SubBlock(model, number, raw) for model, raw in kept.replies.items()]
+        for model, raw in kept.sums.items():
+            if model in self._block:
+                self._block[model] += decode_sums(raw)
+            else:
+                self._block[model] = decode_sums(raw)
+        self._sub_blocks += 1
+        self._calls += kept.cases
+        if self._sub_blocks % self._size.sub_blocks == 0:
+            rows += self._end_block()
+        self._index.add_sums(self._scoring, replies, rows)
+
+    def _end_block(self) -> list[SumRow]:
+        """Join the current block; returns its sums as rows."""
+        number = (self._sub_blocks - 1) // self._size.sub_blocks
+        rows = []
+        for model, sums in self._block.items():
+            rows.append(SumRow(model, BLOCKS, number, encode_sums(sums)))
+            if model in self._total:
+                self._total[model] += sums
+            else:
+                self._total[model] = sums
+        self._block = {}
+        return rows
 
     def add_steps(self, steps: Cases, verdicts: StepVerdicts) -> None:
         """Add the steps of scenarios, which come after all cases."""
@@ -137,11 +191,14 @@ class IndexWriter:
         self._index.add(self._scoring, self._waiting)
         self._waiting = []
 
-    def finish(
-        self, run: int, fingerprint: str, source: ReportSource, scored: Sequence[ScoringResult]
-    ) -> None:
-        """Let the scoring take the place of the one before; `scored` are its results."""
+    def finish(self, ran: RunResult, fingerprint: str, source: ReportSource, found: Found) -> None:
+        """Let the scoring take the place of the one before."""
         self._flush()
+        rows = self._end_block()
+        rows += [
+            SumRow(model, EVERYTHING, 0, encode_sums(sums)) for model, sums in self._total.items()
+        ]
+        self._index.add_sums(self._scoring, (), rows)
         card = source.card
         leader = leader_of(card)
         head = Head(
@@ -154,11 +211,41 @@ class IndexWriter:
             leader,
             None if leader is None else card.model(leader).final.score,
         )
-        scoring = Scoring(self._scoring, run, fingerprint, encode_head(head))
-        found = contributions_by_model(scored, card)
-        contributions = {model: encode_contributions(of_model) for model, of_model in found.items()}
-        self._index.finish(scoring, encode_card(source), contributions)
+        people = found.people
+        scoring = Scoring(
+            self._scoring, ran.run_id, fingerprint, encode_head(head), events=people.events
+        )
+        kept = (
+            keep_scoring(found.parts, card, ran.notes, (self._size, self._calls))
+            if self._calls
+            else None
+        )
+        whole = Encoded(
+            encode_card(source),
+            encode_kept(kept),
+            encode_people(people.lines),
+            _contributions(found.parts),
+        )
+        self._index.finish(scoring, whole, data_in(fingerprint))
         self._finished = True
+
+
+class Found(NamedTuple):
+    """What scoring a run has found besides its scorecard."""
+
+    parts: ScoredParts
+    people: PeopleVerdicts
+    """The verdicts of people that it was scored with."""
+
+
+def _contributions(parts: ScoredParts) -> Mapping[str, bytes]:
+    """By model, the contributions of its calls and of its scenarios."""
+    found: dict[str, dict[str, TaskContributions]] = {}
+    for result in parts.results:
+        for model, tallies in result.tallies.items():
+            known = {task: tally.contributions for task, tally in tallies.items()}
+            found.setdefault(model, {}).update({t: c for t, c in known.items() if c is not None})
+    return {model: encode_contributions(of_model) for model, of_model in found.items()}
 
 
 def leader_of(card: Scorecard) -> str | None:
@@ -169,10 +256,10 @@ def leader_of(card: Scorecard) -> str | None:
     return next((model for model in named if model in models), None)
 
 
-def verdicts_on_steps(scored: Sequence[ScoringResult]) -> StepVerdicts:
+def verdicts_on_steps(parts: ScoredParts) -> StepVerdicts:
     """What a judge decided about steps, by step."""
     found: dict[str, dict[tuple[str, int], list[Verdict]]] = {}
-    for result in scored:
+    for result in parts.results:
         for part, judged in result.judged_steps.items():
             for (case_id, run, _), verdict in judged.verdicts.items():
                 of_step = found.setdefault(case_id, {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -20,9 +20,12 @@ from callscore.core.errors import ConfigError, UsageError
 from callscore.core.provider import Provider
 from callscore.core.run import ModelSpec, Price, Survey
 from callscore.core.scenarios import TOOLS, USER, Mode, OnStep
+from callscore.core.scorecard import Scorecard
 from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
+from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scorer import OnCase
-from callscore.evaluate.scoring_pass import OnScoringResult
+from callscore.evaluate.scoring_pass import OnScoringResult, ScoringResult
+from callscore.evaluate.sub_blocks import OnSubBlock
 from callscore.providers.client_pool import ClientPool
 from callscore.providers.own_prompts import PromptedProvider
 from callscore.providers.replay import ReplayProvider
@@ -44,6 +47,14 @@ LABELS: Mapping[str, str] = {
     "replay": "replay: recorded outputs; no model was asked",
 }
 """The label of a provider that calls no model."""
+
+
+class ScoredParts(NamedTuple):
+    """The calls and the scenarios of a run, each added up and with a scorecard of its own."""
+
+    results: Sequence[ScoringResult]
+    cards: Sequence[Scorecard]
+    judge_runner: JudgeRunner | None
 
 
 class RunOptions(msgspec.Struct, frozen=True):
@@ -82,6 +93,10 @@ class RunOptions(msgspec.Struct, frozen=True):
     """Receives every step of scenarios with the answers of one model, for a report."""
     on_scoring_result: OnScoringResult | None = None
     """Receives the tallies of calls, for a comparison."""
+    on_scored: Callable[[ScoredParts], None] | None = None
+    """Receives what the scorecard is made of, for an index."""
+    on_sub_block: OnSubBlock | None = None
+    """Receives what every sub-block of calls adds to the sums, for an index."""
     workers: Workers = ONE_PROCESS
     """How many processes score a stored run again."""
 
@@ -90,10 +105,6 @@ class RunOptions(msgspec.Struct, frozen=True):
         """The folder that the run writes to: that of `--export`, else that of `--json`."""
         card = self.targets.card
         return self.export if self.export is not None or card is None else card.parent
-
-    def check_targets(self, config: EvalConfig) -> None:
-        """Refuse files that cannot be written or that the run reads."""
-        self.targets.check((*config.files, *self.labels), self.log, self.trajectories)
 
     def refuse_scenario_options(self) -> None:
         """Refuse options that apply to scenarios only, if there are none."""
@@ -177,25 +188,20 @@ class PreparedRun(msgspec.Struct, frozen=True):
         """What identifies the run when it is resumed."""
         from callscore.store.run_records import RunHeader, relative_to_store  # loads SQLite
 
-        config = self.config
+        config, redact = self.config, ""
+        if config.redaction is not None:
+            from callscore.config.redaction import encode_option
+
+            redact = encode_option(config.redaction, config.store)
         return RunHeader(
             name=config.name,
             config_hash=str(RunKey(config.fingerprint, self.options.limit, self.options.weights)),
             dataset_hash=self.survey.digest,
             total=sum(map(self.total, self.models)),
             eval_file=relative_to_store(config.path, config.store),
-            redact=self._redact_option,
+            redact=redact,
             unstored=self.options.unstored,
         )
-
-    @property
-    def _redact_option(self) -> str:
-        """`--redact` as it is stored with the run."""
-        if self.config.redaction is None:
-            return ""
-        from callscore.config.redaction import encode_option
-
-        return encode_option(self.config.redaction, self.config.store)
 
     def close(self) -> None:
         """Close the files of replaying models."""
@@ -235,14 +241,13 @@ class PreparedRun(msgspec.Struct, frozen=True):
         ]
         redaction = self.config.redaction
         redacted = [] if redaction is None else redaction.report.lines()
-        return [*redacted, *offline, *own, *batches, *map(str, self.departures)]
+        departed = map(str, self.departures) if self.config.scenarios else ()
+        return [*redacted, *offline, *own, *batches, *departed]
 
     @property
     def departures(self) -> list[Departure]:
         """Differences of the run from the public protocol, which concerns scenarios only."""
         config = self.config
-        if not config.scenarios:
-            return []
         return departures(config.repeats, config.models, config.scenario_settings)
 
 
@@ -264,8 +269,6 @@ def _check_batches(config: EvalConfig, options: RunOptions) -> None:
             "--no-store-text deletes the run, and mode: batch needs it to collect its results; "
             "expected mode: live"
         )
-    if not isinstance(config.store, Path):
-        raise UsageError("mode: batch keeps its jobs in a file; expected a file as `store`")
 
 
 def _check_race(config: EvalConfig) -> None:
@@ -279,7 +282,7 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
 
     With `sending=False`, for a dry run or for scoring again, no keys are needed.
     """
-    options.check_targets(config)
+    options.targets.check((*config.files, *options.labels), options.log, options.trajectories)
     _check_batches(config, options)
     if not config.scenarios:
         options.refuse_scenario_options()
@@ -456,19 +459,14 @@ def _offline_provider(spec: ModelSpec) -> Provider | None:
 
 
 def price_of(spec: ModelSpec) -> Price | None:
-    """The price of a model in its mode: half of the live price in a batch."""
-    price = _live_price(spec)
+    """The user's price, else the listed one, half of it in a batch; rules cost nothing; None if
+    unknown.
+    """
+    if spec.price is None and spec.provider in OFFLINE:
+        return Price(0.0, 0.0) if spec.provider == "baseline" else None
+    price = spec.price
+    if price is None:
+        from callscore.providers.prices import price_for
+
+        price = price_for(spec)
     return batch_price(price) if price is not None and spec.mode == "batch" else price
-
-
-def _live_price(spec: ModelSpec) -> Price | None:
-    """The user's price, else the listed one; rules cost nothing; None if unknown."""
-    if spec.price is not None:
-        return spec.price
-    if spec.provider == "baseline":
-        return Price(0.0, 0.0)
-    if spec.provider in OFFLINE:
-        return None
-    from callscore.providers.prices import price_for
-
-    return price_for(spec)

@@ -39,7 +39,7 @@ from callscore.runner.replies import RunReplies
 from callscore.runner.scoring import RunScoring
 from callscore.runner.scoring_process import scoring_process
 from callscore.store.address import open_store
-from callscore.store.protocol import JobLedger, RunLedger, SharedRun, Store
+from callscore.store.protocol import RunLedger, SharedRun, Store
 from callscore.store.run_records import Failure, RunRecord
 
 if TYPE_CHECKING:
@@ -106,7 +106,8 @@ class _Job(NamedTuple):
     race: RaceRun | None = None
     """The race, if there is one."""
     sharing: Sharing | None = None
-    """How the run is shared with workers on other machines, if its store allows that."""
+    """How the run is shared with workers on other machines, if its store allows that; a run with
+    jobs at batch APIs is not."""
 
 
 class Sharing(NamedTuple):
@@ -125,9 +126,9 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
     process = scoring_process(prepared)
     plan = plan_of(prepared, cases)
     plan.check()
-    options = _engine_options(prepared)
+    options = _engine_options(prepared, prepared.budget_usd)
     options.check()
-    start_race = _start_of_race(prepared)
+    start_race = _start_of_race(prepared) if prepared.options.race else None
     try:
         with process or nullcontext(), _open_run(prepared) as run:
             store, ledger = run.store, run.ledger
@@ -155,7 +156,7 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
                     helpers=prepared.helpers,
                     tools=prepared.tools if prepared.helpers else None,
                     race=race,
-                    sharing=stack.enter_context(_sharing(prepared, ledger)),
+                    sharing=_sharing(prepared, ledger, stack) if ledger.shared else None,
                 )
                 preflights, summary = loop.run(lambda stop: _carry_out(job, stop))
                 failures, jobs = store.failures(ledger.id), _jobs_left(ledger)
@@ -170,10 +171,8 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
         return interrupted.ran
 
 
-def _start_of_race(prepared: PreparedRun) -> OpenRace | None:
-    """How a race begins; None without a race, whose libraries are then not loaded."""
-    if not prepared.options.race:
-        return None
+def _start_of_race(prepared: PreparedRun) -> OpenRace:
+    """How a race begins; only then its libraries are loaded."""
     from callscore.runner.race import prepare_race
 
     return prepare_race(prepared)
@@ -186,13 +185,14 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
     try:
         # 1. One small request each: nothing is spent on cases if a model does not reply.
         preflights = await _try_out(job, stop)
-        plan = plan.with_spending(plan.options.already_spent_usd + cost_of(preflights))
+        if preflights:
+            plan = plan.with_spending(plan.options.already_spent_usd + cost_of(preflights))
         if stop.requested:
             return preflights, RunSummary("interrupted", {})
         # 2. Each case is judged and scored when all its replies have arrived, on the same budget.
-        limits = _shared_limits(plan, scoring)
+        limits = None if scoring.calls is None else _shared_limits(plan, scoring.calls)
         if job.sharing is not None:
-            limits = await _share(job.sharing, plan)
+            limits = await _share(job.sharing, plan, limits)
         if job.race is not None:
             return preflights, _mark_unanswered(await _run_race(job, job.race, plan, limits, stop))
         following = asyncio.create_task(scoring.follow(stop, limits))
@@ -231,25 +231,26 @@ async def _try_out(job: _Job, stop: Shutdown) -> Sequence[Preflight]:
     return await preflight(job.plan, job.trials, stop, job.ledger.charge_preflight, job.emit)
 
 
-@contextmanager
-def _sharing(prepared: PreparedRun, ledger: RunLedger) -> Iterator[Sharing | None]:
-    """How other workers may join the run; None if its store is a file."""
-    shared = ledger.shared
-    if shared is None:
-        yield None
-        return
+def _sharing(prepared: PreparedRun, ledger: RunLedger, stack: ExitStack) -> Sharing:
+    """How other workers may join the run, until the stack is closed."""
     from callscore.runner.shared_work import SharedSending
 
-    with closing(SharedSending(prepared, ledger, is_holder=True)) as sending:
-        cases = () if prepared.options.race else prepared.survey.ids
-        yield Sharing(shared, sending, cases, prepared.budget_usd)
+    sending = stack.enter_context(closing(SharedSending(prepared, ledger, is_holder=True)))
+    cases = () if prepared.options.race else prepared.survey.ids
+    assert ledger.shared is not None  # checked by the caller
+    return Sharing(ledger.shared, sending, cases, prepared.budget_usd)
 
 
-async def _share(sharing: Sharing, plan: Workload) -> SharedLimits:
-    """Offer the run to other workers; returns the limits of all of them."""
+async def _share(sharing: Sharing, plan: Workload, own: SharedLimits | None) -> SharedLimits:
+    """Offer the run to other workers; returns the limits of all of them.
+
+    A run with jobs at batch APIs is not offered: only its rates are those of all workers.
+    """
     from callscore.runner.shared_work import shared_limits
 
-    models = list(plan.models) if sharing.cases and is_live(plan) else []
+    if not is_live(plan):
+        return (own or plan.options.shared_limits())._replace(rates=sharing.shared.rates)
+    models = list(plan.models) if sharing.cases else []
     await sharing.shared.divide(models, sharing.cases, sharing.budget_usd)
     return shared_limits(sharing.shared, sharing.budget_usd)
 
@@ -267,13 +268,12 @@ async def _send(
         return await generate(plan, ledger, emit, stop, limits)
     from callscore.engine.batches import RunJobs, send
 
-    jobs = RunJobs(ledger.id, ledger.jobs) if isinstance(ledger, JobLedger) else None
-    return await send(plan, ledger, emit, stop, limits, jobs)
+    jobs = RunJobs(ledger.id, ledger.jobs)
+    return await send(plan, ledger, jobs, emit, stop, limits)
 
 
 def _jobs_left(ledger: RunLedger) -> Sequence[BatchJob]:
-    jobs = ledger.jobs.jobs(ledger.id) if isinstance(ledger, JobLedger) else ()
-    return [job for job in jobs if job.state != "collected"]
+    return [job for job in ledger.jobs.jobs(ledger.id) if job.state != "collected"]
 
 
 async def _run_race(
@@ -303,12 +303,10 @@ def _limits_of_models(plan: Workload, limits: SharedLimits | None) -> SharedLimi
     return limits
 
 
-def _shared_limits(plan: Workload, scoring: RunScoring) -> SharedLimits | None:
-    """One budget and the same pauses for models and judges; None without a judge."""
-    if scoring.calls is None:
-        return None
+def _shared_limits(plan: Workload, calls: JudgeCalls) -> SharedLimits:
+    """One budget and the same pauses for models and judges."""
     spent = plan.options.already_spent_usd
-    options = msgspec.structs.replace(scoring.calls.billing.options, already_spent_usd=spent)
+    options = msgspec.structs.replace(calls.billing.options, already_spent_usd=spent)
     return options.shared_limits()
 
 
@@ -372,7 +370,6 @@ def _next_rounds(prepared: PreparedRun, store: Store, run_id: int) -> NextRound 
     def stored_replies(model: str, case_id: str) -> Mapping[int, Reply | Failed]:
         return store.replies_to(run_id, case_id).get(model, {})
 
-    models = {model.spec.name: model for model in (*prepared.models, *prepared.helpers)}
     names = [model.spec.name for model in prepared.models]
     known = frozenset(prepared.survey.ids)
     follow_ups = [
@@ -382,6 +379,8 @@ def _next_rounds(prepared: PreparedRun, store: Store, run_id: int) -> NextRound 
     ]
     if not follow_ups:
         return None
+    models = {model.spec.name: model for model in (*prepared.models, *prepared.helpers)}
+    options = _engine_options(prepared, prepared.model_budget_usd)
 
     def next_round(summary: RunSummary) -> Workload | None:
         stopped = frozenset(name for name, model in summary.models.items() if model.stopped)
@@ -399,7 +398,7 @@ def _next_rounds(prepared: PreparedRun, store: Store, run_id: int) -> NextRound 
             for name, model in models.items()
             if (work := works.get(name))
         }
-        plan = Workload(planned, _plan_options(prepared))
+        plan = Workload(planned, options)
         return plan.with_spending(store.run(run_id).spent_usd)
 
     return next_round
@@ -443,18 +442,14 @@ def rescore(prepared: PreparedRun, run_id: int) -> RunResult:
             return ran
 
 
-def _engine_options(prepared: PreparedRun) -> EngineOptions:
+def _engine_options(prepared: PreparedRun, budget_usd: float | None) -> EngineOptions:
     attempts = prepared.config.attempts
     return EngineOptions(
-        budget_usd=prepared.budget_usd,
+        budget_usd=budget_usd,
         attempt_s=attempts.timeout_s,
         case_s=attempts.case_timeout_s,
         max_attempts=attempts.most,
     )
-
-
-def _plan_options(prepared: PreparedRun) -> EngineOptions:
-    return msgspec.structs.replace(_engine_options(prepared), budget_usd=prepared.model_budget_usd)
 
 
 def _planned(helpers: Sequence[ModelHandle]) -> Mapping[str, PlannedModel]:
@@ -468,8 +463,9 @@ def plan_of(prepared: PreparedRun, cases: CaseStream) -> Workload:
     """The requests of a run that depend on no reply."""
     repeats = prepared.config.repeats
     at_once = prepared.survey.ids
+    options = _engine_options(prepared, prepared.model_budget_usd)
     if prepared.helpers:
-        Workload(_planned(prepared.helpers), _plan_options(prepared)).check()
+        Workload(_planned(prepared.helpers), options).check()
     for source in prepared.sources:
         if source.waiting:
             at_once = [case for case in at_once if case not in source.waiting]
@@ -484,7 +480,7 @@ def plan_of(prepared: PreparedRun, cases: CaseStream) -> Workload:
             )
             for model in prepared.models
         },
-        _plan_options(prepared),
+        options,
     )
 
 

@@ -22,11 +22,11 @@ from callscore.evaluate.case_steps import MeasuredCase
 from callscore.evaluate.judge_client import JudgeCalls
 from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
-from callscore.evaluate.scorecards import joint_scorecard
+from callscore.evaluate.scorecards import joint_scorecard, part_scorecards
 from callscore.evaluate.scorer import Sinks
 from callscore.evaluate.scoring_pass import ScoringResult, index_inputs, open_pass
 from callscore.runner.cases import CaseFiles, CasePrompt, CasesToScore, CaseStream
-from callscore.runner.prepare import PreparedRun
+from callscore.runner.prepare import PreparedRun, ScoredParts
 from callscore.runner.replies import RunReplies
 
 if TYPE_CHECKING:
@@ -55,8 +55,13 @@ class ScoringJob(NamedTuple):
 
     def sinks_of_calls(self) -> Sinks:
         """The sinks of case files, with the judge."""
-        on_case = self.prepared.options.on_case
-        return msgspec.structs.replace(self.sinks, judge_runner=self.judge_runner, on_case=on_case)
+        options = self.prepared.options
+        return msgspec.structs.replace(
+            self.sinks,
+            judge_runner=self.judge_runner,
+            on_case=options.on_case,
+            on_sub_block=options.on_sub_block,
+        )
 
 
 class ScoringPart(Protocol):
@@ -230,7 +235,8 @@ class RunScoring:
         if self.calls is not None:
             judging = open_judge_runner(prepared.config.scoring, self.calls)
             self._judge_runner = self._stack.enter_context(judging)
-            self.calls.check()
+            if self.calls.clients:
+                self.calls.check()
         self.embedder = self._judge_runner.embedder if self._judge_runner is not None else None
         is_local = not isinstance(prepared.config.scoring.embedder, ModelSpec)
         if self._judge_runner is not None and self.embedder is not None and is_local:
@@ -280,7 +286,11 @@ class RunScoring:
         for result in results:
             if self._prepared.options.on_scoring_result is not None:
                 self._prepared.options.on_scoring_result(result)
-        card = joint_scorecard(self._prepared.config.scoring, results, self._judge_runner)
+        config = self._prepared.config.scoring
+        cards = part_scorecards(config, results, self._judge_runner)
+        if self._prepared.options.on_scored is not None:
+            self._prepared.options.on_scored(ScoredParts(results, cards, self._judge_runner))
+        card = joint_scorecard(config, cards)
         answered_by = self.replies.answered_by
         models = [
             msgspec.structs.replace(model, answered_by=answered_by.identity(model.model))

@@ -69,6 +69,7 @@ def scoring_process(prepared: PreparedRun) -> ScoringProcess | None:
         verdicts=options.targets.save_verdicts is not None,
         open_items=options.targets.open_items is not None,
         views=options.on_case is not None,
+        sub_blocks=options.on_sub_block is not None,
     )
     size = BlockSize(options.workers.size.sub_block, 1)
     context = BlockContext(config.scoring, size, wanted, is_checked=True)

@@ -28,7 +28,7 @@ INDEX = "__index_level_"
 
 def is_parquet(path: Path) -> bool:
     """Whether a case file, by its name, or a file in a folder is one of Parquet."""
-    return path.suffix.lower() == SUFFIX or bool(_parts(path))
+    return path.suffix.lower() == SUFFIX or (path.is_dir() and bool(_parts(path)))
 
 
 def parquet_lines(cases: Sequence[Path]) -> tuple[Sequence[Path], Mapping[Path, Path]]:

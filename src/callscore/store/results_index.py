@@ -27,12 +27,13 @@ from callscore.store.results_filter import LAST, CaseFilter, condition_of, order
 from callscore.store.run_records import decode_holder, encode_holder, has_ended, this_process
 
 SUFFIX = "-index"
-SCHEMA = 4
+SCHEMA = 5
 """Raised with every change of the tables: an index of another schema is replaced."""
 _TABLES = """
 CREATE TABLE scorings (
     id INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER NOT NULL, fingerprint TEXT NOT NULL,
-    finished INTEGER NOT NULL DEFAULT 0, holder BLOB, head BLOB, card BLOB
+    finished INTEGER NOT NULL DEFAULT 0, holder BLOB, edition INTEGER NOT NULL DEFAULT 0,
+    events INTEGER NOT NULL DEFAULT 0, head BLOB, card BLOB, kept BLOB, people BLOB
 );
 CREATE INDEX scorings_of_run ON scorings (run, finished);
 CREATE TABLE cases (
@@ -61,20 +62,34 @@ CREATE TABLE call_texts (
 );
 CREATE INDEX call_texts_of_scoring ON call_texts (scoring);
 CREATE TABLE verdict_items (
-    id INTEGER PRIMARY KEY, scoring INTEGER NOT NULL, place INTEGER NOT NULL,
+    scoring INTEGER NOT NULL, number INTEGER NOT NULL, place INTEGER NOT NULL,
     case_id TEXT NOT NULL, task TEXT NOT NULL, model TEXT NOT NULL, rep INTEGER NOT NULL,
     metric TEXT NOT NULL, item TEXT NOT NULL, word TEXT NOT NULL, author TEXT NOT NULL,
     disputed INTEGER NOT NULL, gate INTEGER NOT NULL, breached INTEGER NOT NULL,
-    injection INTEGER NOT NULL
-);
-CREATE INDEX verdict_items_of_scoring ON verdict_items (scoring, id);
+    injection INTEGER NOT NULL,
+    PRIMARY KEY (scoring, number)
+) WITHOUT ROWID;
 CREATE TABLE contributions (
     scoring INTEGER NOT NULL, model TEXT NOT NULL, body BLOB NOT NULL,
+    is_current INTEGER NOT NULL DEFAULT 1,
     PRIMARY KEY (scoring, model)
+);
+CREATE TABLE sub_blocks (
+    scoring INTEGER NOT NULL, model TEXT NOT NULL, number INTEGER NOT NULL,
+    replies BLOB NOT NULL, PRIMARY KEY (scoring, model, number)
+);
+CREATE TABLE sums (
+    scoring INTEGER NOT NULL, model TEXT NOT NULL, level INTEGER NOT NULL,
+    number INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (scoring, model, level, number)
 );
 CREATE TABLE run_records (run INTEGER PRIMARY KEY, progress TEXT NOT NULL, record BLOB NOT NULL);
 """
-_OF_SCORING = ("cases", "cells", "views", "call_texts", "verdict_items", "contributions")
+_OF_SCORING = (
+    *("cases", "cells", "views", "call_texts", "verdict_items", "contributions"),
+    *("sub_blocks", "sums"),
+)
+MOST_VERDICTS = 1 << 20
+"""Of one case: verdicts are numbered by their case, so that one case can be replaced."""
 _CASE_COLUMNS = "case_id, call_id, task, lang, tags, turns, gold, marks"
 
 
@@ -86,6 +101,10 @@ class Scoring(NamedTuple):
     fingerprint: str
     head: bytes
     """What lists and filters need, encoded by `results`."""
+    edition: int = 0
+    """How often it was changed."""
+    events: int = 0
+    """The number of the last event that it reckons with."""
 
 
 class CellRow(NamedTuple):
@@ -142,6 +161,43 @@ class CaseRow(NamedTuple):
     cells: Sequence[CellRow]
     view: bytes
     verdicts: Sequence[VerdictRow]
+
+
+class Encoded(NamedTuple):
+    """What belongs to a scoring as a whole, encoded by `results`."""
+
+    card: bytes
+    kept: bytes
+    """What a change of its verdicts starts from; empty if it must be scored again."""
+    people: bytes
+    """The verdicts of people that it was scored with."""
+    contributions: Mapping[str, bytes]
+    """By model; of a change, those that it replaces."""
+
+
+class SubBlock(NamedTuple):
+    """The measured replies of one model to a sub-block of cases."""
+
+    model: str
+    number: int
+    replies: bytes
+
+
+class SumRow(NamedTuple):
+    """What the replies of one model add up to: in a sub-block, in a block, or in all."""
+
+    model: str
+    level: int
+    number: int
+    body: bytes
+
+
+class Change(NamedTuple):
+    """Rows that take the place of others in a scoring."""
+
+    cases: Sequence[CaseRow] = ()
+    sub_blocks: Sequence[SubBlock] = ()
+    sums: Sequence[SumRow] = ()
 
 
 class FoundCase(NamedTuple):
@@ -275,29 +331,55 @@ class ResultsIndex:
                 "INSERT INTO views VALUES (?, ?, ?)",
                 [(scoring, case.place, case.view) for case in cases],
             )
-            connection.executemany(
-                "INSERT INTO verdict_items VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [(scoring, *row) for case in cases for row in case.verdicts],
-            )
+            _add_verdicts(connection, scoring, cases)
 
-    def finish(self, scoring: Scoring, card: bytes, contributions: Mapping[str, bytes]) -> None:
-        """Let a scoring take the place of the one before; `contributions` are those by model."""
+    def add_sums(
+        self, scoring: int, sub_blocks: Sequence[SubBlock], sums: Sequence[SumRow]
+    ) -> None:
+        """Add sub-blocks and sums to a scoring."""
         with self._writing() as connection:
-            connection.executemany(
-                "INSERT INTO contributions VALUES (?, ?, ?)",
-                [(scoring.id, model, body) for model, body in contributions.items()],
-            )
-            connection.execute(
-                "UPDATE scorings SET finished = 1, holder = NULL, run = ?, fingerprint = ?,"
-                " head = ?, card = ? WHERE id = ?",
-                (scoring.run, scoring.fingerprint, scoring.head, card, scoring.id),
-            )
+            _add_sums(connection, scoring, sub_blocks, sums)
+
+    def finish(self, scoring: Scoring, whole: Encoded, data: str) -> None:
+        """Let a scoring take the place of the one before.
+
+        It is dropped if that one has the same `data`, with which its fingerprint begins, and
+        reckons with later events.
+        """
+        with self._writing() as connection:
+            newer = connection.execute(
+                "SELECT 1 FROM scorings WHERE finished = 1 AND run = ? AND events > ?"
+                " AND substr(fingerprint, 1, ?) = ?",
+                (scoring.run, scoring.events, len(data), data),
+            ).fetchone()
+            if newer is not None:
+                _drop(connection, [scoring.id])
+                return
+            _complete(connection, scoring, whole)
             older = connection.execute(
                 "SELECT id FROM scorings WHERE finished = 1 AND id < ?1 AND run ="
                 " (SELECT run FROM scorings WHERE id = ?1)",
                 (scoring.id,),
             )
             _drop(connection, [number for (number,) in older.fetchall()])
+
+    def change(self, scoring: Scoring, whole: Encoded, change: Change) -> bool:
+        """Change a finished scoring; False if it was changed or replaced since it was read."""
+        with self._writing() as connection:
+            found = connection.execute(
+                "SELECT edition FROM scorings WHERE id = ? AND finished = 1", (scoring.id,)
+            ).fetchone()
+            if found is None or found[0] != scoring.edition:
+                return False
+            for case in change.cases:
+                _replace_case(connection, scoring.id, case)
+            _add_sums(connection, scoring.id, change.sub_blocks, change.sums)
+            connection.executemany(
+                "UPDATE contributions SET is_current = 0 WHERE scoring = ? AND model = ?",
+                [(scoring.id, one.model) for one in change.sub_blocks],
+            )
+            _complete(connection, scoring._replace(edition=scoring.edition + 1), whole)
+            return True
 
     def drop(self, scoring: int) -> None:
         """Remove a scoring."""
@@ -321,15 +403,17 @@ class ResultsIndex:
     def newest(self, run: int) -> Scoring | None:
         """The finished scoring of a run; None if there is none."""
         rows = self._rows(
-            "SELECT id, run, fingerprint, head FROM scorings WHERE run = ? AND finished = 1"
-            " ORDER BY id DESC LIMIT 1",
+            "SELECT id, run, fingerprint, head, edition, events FROM scorings"
+            " WHERE run = ? AND finished = 1 ORDER BY id DESC LIMIT 1",
             (run,),
         )
         return Scoring(*rows[0]) if rows else None
 
     def all_newest(self) -> dict[int, Scoring]:
         """By run, its finished scoring."""
-        rows = self._rows("SELECT id, run, fingerprint, head FROM scorings WHERE finished = 1")
+        rows = self._rows(
+            "SELECT id, run, fingerprint, head, edition, events FROM scorings WHERE finished = 1"
+        )
         return {row[1]: Scoring(*row) for row in sorted(rows)}
 
     def is_building(self, run: int) -> bool:
@@ -363,6 +447,35 @@ class ResultsIndex:
             "SELECT body FROM contributions WHERE scoring = ? AND model = ?", (scoring, model)
         )
         return bytes(rows[0][0]) if rows else None
+
+    def stale_models(self, scoring: int) -> list[str]:
+        """The models whose contributions are older than their values."""
+        rows = self._rows(
+            "SELECT model FROM contributions WHERE scoring = ? AND NOT is_current", (scoring,)
+        )
+        return [model for (model,) in rows]
+
+    def kept(self, scoring: int) -> tuple[bytes, bytes]:
+        """What a change of verdicts starts from, and the verdicts of people now."""
+        rows = self._rows("SELECT kept, people FROM scorings WHERE id = ?", (scoring,))
+        return (bytes(rows[0][0]), bytes(rows[0][1])) if rows else (b"", b"")
+
+    def replies_kept(self, scoring: int, model: str, number: int) -> bytes:
+        """The replies of a model to a sub-block."""
+        rows = self._rows(
+            "SELECT replies FROM sub_blocks WHERE scoring = ? AND model = ? AND number = ?",
+            (scoring, model, number),
+        )
+        return bytes(rows[0][0])
+
+    def sums(self, scoring: int, model: str, level: int, first: int, end: int) -> list[bytes]:
+        """The sums of a model on a level, from `first` to before `end`."""
+        rows = self._rows(
+            "SELECT body FROM sums WHERE scoring = ? AND model = ? AND level = ?"
+            " AND number >= ? AND number < ? ORDER BY number",
+            (scoring, model, level, first, end),
+        )
+        return [bytes(raw) for (raw,) in rows]
 
     def places(self, scoring: int) -> list[tuple[str, int]]:
         """The id and the place of every case, in the order of places."""
@@ -464,13 +577,23 @@ class ResultsIndex:
             where, values = f"{where} AND instr(author, ?) != 1", [*values, BY_PERSON]
         total = int(self._rows(f"SELECT count(*) FROM verdict_items WHERE {where}", values)[0][0])
         rows = self._rows(
-            f"SELECT * FROM verdict_items WHERE {where} AND id > ? ORDER BY id LIMIT ?",
+            f"SELECT * FROM verdict_items WHERE {where} AND number > ? ORDER BY number LIMIT ?",
             [*values, after, most],
         )
         found = [
-            (row[0], VerdictRow(*row[2:11], *(bool(value) for value in row[11:]))) for row in rows
+            (row[1], VerdictRow(*row[2:11], *(bool(value) for value in row[11:]))) for row in rows
         ]
         return found, total
+
+    def verdicts_of_case(self, scoring: int, place: int) -> list[VerdictRow]:
+        """The verdicts on the answers to a case."""
+        first = place * MOST_VERDICTS
+        rows = self._rows(
+            "SELECT * FROM verdict_items WHERE scoring = ? AND number >= ? AND number < ?"
+            " ORDER BY number",
+            (scoring, first, first + MOST_VERDICTS),
+        )
+        return [VerdictRow(*row[2:11], *(bool(value) for value in row[11:])) for row in rows]
 
 
 def open_index(store: StoreAddress) -> ResultsIndex:
@@ -509,16 +632,82 @@ def _add_texts(
     return found
 
 
+def _add_verdicts(connection: sqlite3.Connection, scoring: int, cases: Sequence[CaseRow]) -> None:
+    connection.executemany(
+        "INSERT INTO verdict_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (scoring, case.place * MOST_VERDICTS + number, *row)
+            for case in cases
+            for number, row in enumerate(case.verdicts)
+        ],
+    )
+
+
+def _add_sums(
+    connection: sqlite3.Connection,
+    scoring: int,
+    sub_blocks: Sequence[SubBlock],
+    sums: Sequence[SumRow],
+) -> None:
+    connection.executemany(
+        "INSERT OR REPLACE INTO sub_blocks VALUES (?, ?, ?, ?)",
+        [(scoring, *one) for one in sub_blocks],
+    )
+    connection.executemany(
+        "INSERT OR REPLACE INTO sums VALUES (?, ?, ?, ?, ?)", [(scoring, *one) for one in sums]
+    )
+
+
+def _replace_case(connection: sqlite3.Connection, scoring: int, case: CaseRow) -> None:
+    """Replace what the verdicts on a case change: its text and its tags stay."""
+    worst, best, apart = _orders(case)
+    connection.execute(
+        "UPDATE cases SET marks = ?, worst = ?, best = ?, apart = ?"
+        " WHERE scoring = ? AND place = ?",
+        (case.marks, worst, best, apart, scoring, case.place),
+    )
+    connection.executemany(
+        "INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [(scoring, case.place, *cell) for cell in case.cells],
+    )
+    connection.execute(
+        "UPDATE views SET body = ? WHERE scoring = ? AND place = ?",
+        (case.view, scoring, case.place),
+    )
+    first = case.place * MOST_VERDICTS
+    connection.execute(
+        "DELETE FROM verdict_items WHERE scoring = ? AND number >= ? AND number < ?",
+        (scoring, first, first + MOST_VERDICTS),
+    )
+    _add_verdicts(connection, scoring, [case])
+
+
+def _complete(connection: sqlite3.Connection, scoring: Scoring, whole: Encoded) -> None:
+    connection.executemany(
+        "INSERT OR REPLACE INTO contributions VALUES (?, ?, ?, 1)",
+        [(scoring.id, model, body) for model, body in whole.contributions.items()],
+    )
+    connection.execute(
+        "UPDATE scorings SET finished = 1, holder = NULL, run = ?, fingerprint = ?, head = ?,"
+        " edition = ?, events = ?, card = ?, kept = ?, people = ? WHERE id = ?",
+        (*scoring[1:], whole.card, whole.kept, whole.people, scoring.id),
+    )
+
+
+def _orders(case: CaseRow) -> tuple[float, float, float]:
+    """What a case is sorted by: worst, best, spread."""
+    if case.mean is None:
+        return LAST, LAST, -case.spread
+    return case.mean, -case.mean, -case.spread
+
+
 def _case_values(scoring: int, case: CaseRow, text: int) -> tuple[Any, ...]:
-    none = case.mean is None
     return (
         scoring,
         case.place,
         case.case_id,
         case.case_id.casefold(),
         *case[2:9],
-        LAST if none else case.mean,
-        LAST if none else -(case.mean or 0.0),
-        -case.spread,
+        *_orders(case),
         text,
     )

@@ -15,6 +15,7 @@ from callscore.core.case import Tool
 from callscore.core.errors import DataError
 from callscore.importers.agents.messages import Event, decoded, read_events
 from callscore.importers.agents.tools import read_tools
+from callscore.importers.inspect_log import InspectLog, is_inspect, read_inspect_log
 from callscore.importers.source_file import Source
 
 _FAILED = ("2", "STATUS_CODE_ERROR", "ERROR")
@@ -46,14 +47,21 @@ class _Request(msgspec.Struct):
 
 def read_traces(source: Source) -> list[AgentTrace] | None:
     """The traces of a file; None if it has no messages that could be those of an agent."""
-    values = _values(source)
-    requests = [found for number, value in enumerate(values) for found in _requests(value, number)]
+    requests = list(_read_requests(source))
     if not requests:
         return None
     by_trace: dict[str, list[_Request]] = {}
     for request in requests:
         by_trace.setdefault(request.trace or source.stem, []).append(request)
     return [_trace(name, found) for name, found in by_trace.items()]
+
+
+def _read_requests(source: Source) -> Iterator[_Request]:
+    if is_inspect(source):
+        yield from _inspect(read_inspect_log(source))
+    elif not source.is_archive:
+        for number, value in enumerate(_values(source)):
+            yield from _requests(value, number)
 
 
 def _values(source: Source) -> list[Any]:
@@ -111,8 +119,6 @@ def _requests(value: Any, number: int) -> Iterator[_Request]:
         yield from _observation(value, "")
     elif "run_type" in value:
         yield from _langsmith_run(value)
-    elif isinstance(value.get("samples"), list):
-        yield from _inspect(value)
     else:
         yield from _exchange(value, number)
 
@@ -273,13 +279,11 @@ def _langsmith_run(value: Mapping[str, Any]) -> Iterator[_Request]:
     )
 
 
-def _inspect(value: Mapping[str, Any]) -> Iterator[_Request]:
+def _inspect(log: InspectLog) -> Iterator[_Request]:
     """The samples of an Inspect log; a sample that failed stays failed."""
-    header = value.get("eval")
-    model = str(header.get("model") or "") if isinstance(header, Mapping) else ""
-    for sample in value["samples"]:
+    for sample in log.samples:
         if isinstance(sample, Mapping) and isinstance(sample.get("messages"), list):
             error = sample.get("error")
             why = error.get("message") if isinstance(error, Mapping) else error
             name = f"{sample.get('id')}-{sample.get('epoch', 1)}"
-            yield _Request(name, sample["messages"], model, error=str(why or ""))
+            yield _Request(name, sample["messages"], log.model, error=str(why or ""))

@@ -181,10 +181,7 @@ def _finals(visit: Visit, run: RunLine) -> str:
 
 
 def _find(visit: Visit, seq: int) -> GivenReview | None:
-    for event in visit.results.events():
-        if event.seq == seq and event.kind == "verdict" and event.body is not None:
-            return GivenReview(event, event.read(Review))
-    return None
+    return visit.results.reviews().given(seq)
 
 
 def _draft(visit: Visit, review: Review) -> str:

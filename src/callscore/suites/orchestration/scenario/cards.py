@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 import msgspec
@@ -76,6 +77,12 @@ def argument_schema(tool: Tool | None, argument: str) -> Mapping[str, Any]:
     properties = tool.parameters.get("properties") if tool is not None else None
     schema = properties.get(argument) if isinstance(properties, Mapping) else None
     return schema if isinstance(schema, Mapping) else {}
+
+
+def unknown_tool(name: str, cards: Cards) -> str:
+    """That no card has the tool, and the nearest names."""
+    near = get_close_matches(name, cards.tools, 3, 0.5) or [*cards.tools][:3]
+    return f"no card has the tool {name!r}; expected one such as {', '.join(near)}"
 
 
 def index_cards(cards: Iterable[Card]) -> Cards:
