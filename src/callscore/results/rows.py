@@ -18,8 +18,8 @@ from callscore.evaluate.sub_blocks import FAST
 from callscore.report.details.decoded_case import decode_case
 from callscore.report.details.slices import score_or_zero
 from callscore.report.source import Answer, CaseView
+from callscore.store.index_rows import CaseRow, CellRow, VerdictRow
 from callscore.store.results_filter import FAR_APART, MARKS, STATUSES
-from callscore.store.results_index import CaseRow, CellRow, VerdictRow
 
 WORST_FIRST = ("error", "not_run", "invalid", "incomplete", "valid")
 MAX_GOLD = 80
