@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -55,6 +56,20 @@ def test_a_seeded_difference_is_found_and_paired_by_scenario(folder: Path) -> No
     assert changed <= {
         f"orchestration.{name}" for name in ("success", "plan", "name", "key", "value")
     }
+
+
+def test_plan_and_compare_say_the_same_of_a_few_scenarios(tmp_path: Path) -> None:
+    config = eval_file(tmp_path, [PERFECT, WORSE], data=SCENARIOS)
+    store = ("--store", tmp_path / "runs.db")
+    assert run("run", config, *store, "--limit", 4).returncode == 0
+    said = []
+    for command in (("plan", config), ("compare", f"{config}:p", f"{config}:w")):
+        done = run(*command, *store)
+        assert done.returncode == 0, done.stderr
+        said.append(" ".join(done.stdout.split()))
+    assert "Scenarios needed, from" in said[0]
+    found = [re.findall(r"they differ in \d scenarios, and no test can", text) for text in said]
+    assert set(found[0]) == set(found[1]) and len(set(found[0])) == 1
 
 
 def test_equal_models_are_not_distinguished(folder: Path) -> None:

@@ -177,8 +177,8 @@ def show(document: dict[str, object], json_file: Path | None) -> None:
 
 
 def show_models(scored: Scorecard, json_file: Path | None) -> None:
-    """Write the joint file of several models if requested; print every result and their table."""
-    from callscore.cli.output import STANDARD_OUTPUT, write_bytes
+    """Write the joint file of several models if requested; print the card and every result."""
+    from callscore.cli.output import STANDARD_OUTPUT, print_card, print_verdict, write_bytes
     from callscore.report.orchestration_terminal import model_table, result_text
     from callscore.runner.document import joint_document
 
@@ -186,10 +186,14 @@ def show_models(scored: Scorecard, json_file: Path | None) -> None:
     if json_file is not None:
         write_bytes(json_file, joint_document(scored))
     if json_file != STANDARD_OUTPUT:
+        print_card(scored, f"{scored.title} {scored.framework}", repeat_decision=False)
         for document in documents.values():
+            say()
             say(result_text(document))
         for line in model_table(documents):
             say(line)
+        say()
+        print_verdict(scored)
 
 
 def write(document: Mapping[str, object], path: Path) -> None:

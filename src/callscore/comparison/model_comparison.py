@@ -34,9 +34,10 @@ from callscore.config.score import read_decide
 from callscore.core.comparison import CaseChange, Comparison, RowDifference, Side
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import DecisionLine, ModelContrast, ModelScore, Scorecard
-from callscore.core.signature import SignatureChange, changes_between
+from callscore.core.signature import SignatureChange, changes_between, parts_of
 from callscore.core.spec import Spec
 from callscore.engine.api_call import api_function
+from callscore.evaluate.scorecards import share_estimates
 from callscore.report.decision_lines import decision_lines
 from callscore.report.decision_statements import describe_separation, few_pairs
 from callscore.report.names import marked_name, origins_of
@@ -386,6 +387,8 @@ def _card_of_two(
     models = [first.score, second.score]
     if models[0].model == models[1].model:
         models = [msgspec.structs.replace(m.score, model=m.label) for m in (first, second)]
+    if _is_judged_alike(first.card, second.card):
+        models = share_estimates(models)
     contrasts = _contrasts(first, second, final, models)
     return msgspec.structs.replace(
         first.card,
@@ -397,6 +400,12 @@ def _card_of_two(
         race=msgspec.UNSET,
         documents=msgspec.UNSET,
     )
+
+
+def _is_judged_alike(one: Scorecard, other: Scorecard) -> bool:
+    """Whether the same values await a verdict in both: an estimate is one for both        C-125"""
+    found = [parts_of(card.signature) for card in (one, other)]
+    return all(found[0].get(part) == found[1].get(part) for part in ("judge", "data"))
 
 
 def _contrasts(

@@ -57,15 +57,8 @@ from callscore.results.rows import case_row, decode_view, encode_view
 from callscore.results.writer import decode_card, decode_head, encode_head, leader_of
 from callscore.runner.people import PEOPLE, PeopleVerdicts
 from callscore.stats.contributions import TaskContributions
-from callscore.store.results_index import (
-    CaseRow,
-    Change,
-    Encoded,
-    ResultsIndex,
-    Scoring,
-    SubBlock,
-    SumRow,
-)
+from callscore.store.index_rows import CaseRow, Change, Encoded, Scoring, SubBlock, SumRow
+from callscore.store.results_index import ResultsIndex
 from callscore.store.run_records import RunRecord
 
 MOST_CASES = 64
