@@ -259,6 +259,7 @@ def start_on_nodes(
     return run
 
 
+@pytest.mark.slow
 def test_the_nodes_send_requests_with_their_own_keys(
     postgres: PostgresServer, tmp_path: Path, cluster: RayNodes
 ) -> None:
