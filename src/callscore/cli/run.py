@@ -389,15 +389,16 @@ def _show(
         sys.stdout.buffer.write(run_document(ran))
         return
     is_race = prepared.options.race
-    if ran.card is not None and (is_race or not ran.has_only_scenarios):
+    if ran.card is not None:
         title = f"{prepared.config.name} · {ran.card.title} {ran.card.framework}"
-        output.print_card(ran.card, title, all_rows=all_rows, form=form)
+        is_last = is_race or not ran.has_only_scenarios
+        output.print_card(ran.card, title, all_rows=all_rows, repeat_decision=is_last, form=form)
     if not is_race:  # documents of a race would lack the steps that it did not ask
         _show_scenarios(ran)
 
 
 def _show_scenarios(ran: RunResult) -> None:
-    """Print the results of scenarios; without calls, the decision opens and closes them  C-138"""
+    """Print the results of scenarios; without calls, the decision closes them        C-138"""
     from callscore.cli import output
     from callscore.report.orchestration_terminal import (
         free_running_lines,
@@ -406,16 +407,14 @@ def _show_scenarios(ran: RunResult) -> None:
     )
 
     decided = ran.card if ran.has_only_scenarios else None
-    if decided is not None:
-        output.print_verdict(decided)
-        say()
     for document in ran.documents.values():
+        say()
         say(result_text(document))
         for line in free_running_lines(document):
             say(line)
     for line in model_table(ran.documents):
         say(line)
-    for note in ran.notes if ran.has_only_scenarios else ():
+    for note in ran.notes if ran.card is None else ():
         say(note)
     if decided is not None:
         say()
