@@ -39,6 +39,7 @@ BENCHES = (
     ),
     "export",
     "index",
+    "reviews",
     "web",
     "workers",
     "ray_nodes",

@@ -27,6 +27,8 @@ SETTINGS = (
     "autovacuum=off",
     "log_min_messages=fatal",
 )
+OWNER = "owner"
+"""Not the name of the schema, which is in the search path of a user of this name."""
 UNPRIVILEGED = ("postgres", "nobody")
 
 
@@ -36,7 +38,7 @@ class PostgresServer:
     def __init__(self, binaries: Path, folder: Path) -> None:
         self._binaries, self._folder = binaries, folder
         self.port = _free_port()
-        self._run("initdb", "-U", "callscore", "-A", "trust", "-N", "-E", "UTF8", "--locale=C")
+        self._run("initdb", "-U", OWNER, "-A", "trust", "-N", "-E", "UTF8", "--locale=C")
 
     @property
     def host(self) -> str:
@@ -63,7 +65,7 @@ class PostgresServer:
             rules.write(f"host all all {address}/32 trust\n")
 
     def url(self, database: str = "postgres", parameters: str = "") -> str:
-        return f"postgresql://callscore@127.0.0.1:{self.port}/{database}{parameters}"
+        return f"postgresql://{OWNER}@127.0.0.1:{self.port}/{database}{parameters}"
 
     def execute(self, statement: str, *values: object) -> list[Any]:
         """The rows of one statement in its own transaction."""

@@ -249,6 +249,7 @@ class TestOptions:
         assert set(ScoreConfig.__struct_fields__) - ours == of_files
         ours = set(inspect.signature(callscore.run).parameters)
         of_commands = {"targets", "log", "on_case", "on_step", "on_scoring_result", "unstored"}
+        of_commands |= {"on_scored", "on_sub_block"}  # of the index
         of_commands |= {"workers", "verdicts"}  # `run --rescore`
         assert set(RunOptions.__struct_fields__) - ours == of_commands
         assert set(OutputPaths.__struct_fields__) - ours == {"card", "html", "parquet"}

@@ -34,7 +34,7 @@ from callscore.evaluate.scorer import LineSinks, OnCase, OnLines, OnProgress, Si
 from callscore.store.address import StoreAddress, read_address
 from callscore.store.files import atomic_write, check_new_folder, check_targets
 from callscore.store.memory_records import numbered_lines, record_rows
-from callscore.store.parquet_cases import is_parquet, parquet_lines
+from callscore.store.parquet_cases import is_parquet, local_path, parquet_lines
 from callscore.store.verdict_records import to_file_record
 from callscore.store.worklists import check_worklist, worklist_writer
 
@@ -280,8 +280,9 @@ def read_other_files(config: ScoreConfig, *, need_output: bool = True) -> ScoreC
     """The config with the cases of files that are not JSON Lines; raises DataError.
 
     These are `.json` files that have only one, Parquet, and scenarios of other packages
-    (`SUITE:FOLDER`).
+    (`SUITE:FOLDER`). A file may be named by a `file://` URL.
     """
+    config = msgspec.structs.replace(config, cases=tuple(map(local_path, config.cases)))
     if ":" in "".join(map(str, config.cases)):
         from callscore.config.scenarios import with_scenario_cases
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -245,10 +244,11 @@ def test_clocks_that_are_an_hour_wrong_change_nothing(
 
 
 @contextmanager
-def small_disk(folder: Path, server: PostgresServer) -> Iterator[Path]:
+def small_disk(server: PostgresServer) -> Iterator[Path]:
     """A disk of 16 MB for the tables of the server's database; skips the test without root."""
     if os.geteuid() != 0:
         pytest.skip("needs root, to mount a small disk")
+    folder = Path(server.host) / "small"
     folder.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m,mode=777", "small", folder], check=True)
     try:
@@ -258,23 +258,22 @@ def small_disk(folder: Path, server: PostgresServer) -> Iterator[Path]:
         server.execute("ALTER DATABASE postgres SET default_tablespace = small")
         yield folder
     finally:
-        server.stop("immediate")
-        subprocess.run(["umount", folder], check=True)
-        server.start()
+        subprocess.run(["umount", "--lazy", folder], check=True)  # the server still uses it
 
 
 @pytest.mark.slow
 def test_a_full_disk_of_the_server_is_waited_for_and_costs_nothing(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)
     with (
         postgres_server() as server,
-        small_disk(tmp_path / "disk", server) as disk,
+        small_disk(server) as disk,
         shared_trial(tmp_path, server, 2 * CASES) as trial,
     ):
         run = trial.start_run()
         worker = trial.start_worker()
         trial.wait_until_working(2)
-        (disk / "filling").write_bytes(bytes(shutil.disk_usage(disk).free))
+        with (disk / "filling").open("wb", buffering=0) as file, suppress(OSError):
+            while True:  # until nothing is left
+                file.write(bytes(4096))
         assert "DiskFull, SQLSTATE 53100" in commands.line_of(run, "nothing new is sent")
         commands.wait_for(lambda: len(unwritten(tmp_path)), 1)
         (disk / "filling").unlink()
@@ -296,15 +295,14 @@ def test_eight_workers_that_join_and_leave_keep_the_budget_and_the_rate(
         "params": {"max_tokens": 10},
     }
     with shared_trial(tmp_path, postgres, 400, budget_usd=budget, model=model) as trial:
-        run = trial.start_run()
+        trial.start_run()
         for number in range(8):
             worker = trial.start_worker()
             if number % 2:
                 trial.wait_for_sends(10 * number)
                 worker.send_signal(signal.SIGINT)
-        for process in trial.processes:
-            process.communicate()
-        assert run.returncode == 3, "out of budget"
+        said = [process.communicate() for process in trial.processes]
+        assert "the next request could have exceeded the budget" in said[0][1], said[0]
         number = sum(trial.chat.paid.values())
         assert budget - most < number * cost <= budget
         assert trial.second_sends == 0

@@ -6,6 +6,7 @@ import json
 import shutil
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -19,6 +20,7 @@ from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
 from callscore.export.sources import rescore_run
 from callscore.results import open_results
 from callscore.results.port import QueryError, VerdictFilter, VerdictItem
+from callscore.results.remeasuring import with_intervals
 from callscore.results.reviews import (
     RunReviewer,
     audit_items,
@@ -32,6 +34,7 @@ from callscore.results.reviews import (
     write_review,
 )
 from callscore.results.stored import StoredResults
+from callscore.results.writer import IndexWriter
 from callscore.runner.prepare import RunOptions
 
 OTHER = {
@@ -233,3 +236,68 @@ def test_reviews_in_several_blocks_equal_a_full_pass_and_need_none(
 def _later(*_: object) -> str:
     """Nothing is updated in the background."""
     return ""
+
+
+def test_older_values_never_replace_newer_ones(
+    repeated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "project"
+    shutil.copytree(repeated, copy, ignore=shutil.ignore_patterns("*-index*"))
+    monkeypatch.setattr("callscore.results.updates.ScoringUpdates.in_background", _later)
+    store = copy / "runs.db"
+    with closing(open_results(store)) as results, closing(open_results(store)) as others:
+        results.refresh(1)
+        items = [
+            one
+            for one in results.verdict_items(1, VerdictFilter(queue="gates", limit=1_000)).items
+            if one.item and one.model == "weak"
+        ]
+        overrule(results, store, items[0], "ada")
+        old = results._scoring(1)
+        overrule(others, store, items[-1], "bob")
+        newest = msgspec.json.encode(others.source(1).card)
+        assert results.version(1) == others.version(1)
+        assert not with_intervals(results._index, old, results._updates._run(1))
+        assert msgspec.json.encode(results.source(1).card) == newest
+
+        finish = IndexWriter.finish
+
+        def after_a_review(writer: IndexWriter, *found: Any) -> None:
+            overrule(others, store, items[len(items) // 2], "cleo")
+            finish(writer, *found)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(IndexWriter, "finish", after_a_review)
+            results.build(1)
+        assert results.scored(1).state == "fresh"
+        assert_values_of_a_full_pass(copy, results.source(1).card)
+
+
+def test_a_review_without_its_scores_is_caught_up_with(
+    repeated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "project"
+    shutil.copytree(repeated, copy, ignore=shutil.ignore_patterns("*-index*"))
+    monkeypatch.setattr("callscore.results.updates.ScoringUpdates.in_background", _later)
+    store = copy / "runs.db"
+    with closing(open_results(store)) as results:
+        results.refresh(1)
+        item = results.verdict_items(1, VerdictFilter(queue="gates")).items[0]
+        with monkeypatch.context() as patch:  # the server is killed after the event
+            patch.setattr(StoredResults, "remeasure", _later)
+            overrule(results, store, item, "ada")
+        assert not results.is_fresh(1)
+    monkeypatch.setattr("callscore.results.updates.build_index", None)
+    with closing(open_results(store)) as results:
+        found = results.scored(1)
+        assert (found.state, found.values_only) == ("fresh", True)
+        assert found.source is not None
+        assert_values_of_a_full_pass(copy, found.source.card)
+
+
+def overrule(results: StoredResults, store: Path, item: VerdictItem, author: str) -> None:
+    """Give another word on an item."""
+    shown = item_of(results, 1, key_of(item))
+    word = next(word for word in shown.words if word != item.word)
+    review = review_of(shown, word, "I listened to it")
+    write_review(RunReviewer(results, store, 1, author), shown, review, shown.prior())

@@ -16,7 +16,7 @@ import commands
 from browser import Tab
 from callscore.results import open_results
 from callscore.results.reviews import ItemKey, item_of
-from web_server import Served, serve
+from web_server import Served, read_address, serve
 
 EVAL = """
 name: reviewed
@@ -111,6 +111,7 @@ def test_an_overruled_verdict_needs_a_reason_and_undo_restores_the_scores(
     log = ada.ask("/events").text
     assert "the chain holds" in log
     assert "withdraw" in log
+    assert "/runs/1/export/verdicts" in log
 
 
 def test_the_random_sample_is_decided_without_the_answers_of_others(people: People) -> None:
@@ -164,3 +165,31 @@ def test_two_browsers_decide_one_item_and_no_text_is_lost(people: People, browse
         expect(pages[1].locator("textarea[name=note]")).to_have_value("of bo")
         pages[0].keyboard.press("u")
         expect(pages[0].locator(".notice")).to_contain_text("Taken back")
+
+
+@pytest.mark.slow
+def test_a_killed_server_has_what_was_saved_and_the_browser_has_the_draft(
+    people: People, browser: Browser
+) -> None:
+    with serve(people.store, "--author", "cy") as first:
+        first.enter()
+        with Tab(browser, first) as tab:
+            page = tab.open(GATES)
+            page.locator("textarea[name=note]").fill("this was saved")
+            page.locator(".options button").last.click()
+            expect(page.locator(".notice")).to_contain_text("Saved")
+            page.locator("textarea[name=note]").fill("this was not")
+            first.process.kill()
+            first.process.wait()
+            page.locator(".options button").last.click()
+            expect(page.locator(".options")).to_have_count(0)
+            again = commands.start(
+                "serve", people.store, "--port", first.port, "--no-open", "--author", "cy"
+            )
+            with read_address(again) as second:
+                page.goto(second.address)
+                page.goto(second.origin + GATES)
+                expect(page.locator("textarea[name=note]")).to_have_value("this was not")
+                saved = page.request.get(f"{second.origin}/runs/1/export/verdicts").text()
+                assert "this was saved" in saved
+                assert "this was not" not in saved

@@ -8,7 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from callscore.cli.console import say
-from callscore.core.run import Event, JobNews, Progress, RaceRound, Stopping, StoreNews, Waiting
+from callscore.core.run import (
+    Event,
+    JobNews,
+    NodeNews,
+    Progress,
+    RaceRound,
+    Stopping,
+    StoreNews,
+    Waiting,
+)
 from callscore.report.numbers import show_count, show_money
 from callscore.report.safe_text import plain
 
@@ -44,6 +53,8 @@ class LiveView:
             self._say([_job_line(event)])
         if isinstance(event, StoreNews):
             self._say([_store_line(event)])
+        if isinstance(event, NodeNews):
+            self._say([f"Ray node {plain(event.node, 40)}: {plain(event.why, 200)}"])
         if isinstance(event, Stopping):
             self._show_stopping(event)
         if isinstance(event, Waiting):

@@ -42,7 +42,7 @@ from callscore.core.scenarios import ScenarioData, ScenarioSettings
 from callscore.core.spec import MOST_RUNS
 from callscore.core.task import SCENARIO
 from callscore.store.address import StoreAddress, read_address
-from callscore.store.parquet_cases import is_parquet, parquet_lines
+from callscore.store.parquet_cases import is_parquet, local_path, parquet_lines
 from callscore.store.scenario_files import output_files
 from callscore.store.strict_yaml import Document, document_from_values, read_yaml
 from callscore.suites import registry
@@ -421,7 +421,11 @@ def _case_files(
     if list(entries) == [SAMPLE] and not (folder / SAMPLE).exists():
         return (Path(str(resources.files("callscore.demo") / "calls" / "cases.jsonl")),), {}
     found: list[Path] = []
-    for entry in entries:
+    for given in entries:
+        try:
+            entry = str(local_path(Path(given))) if given else ""
+        except UsageError as error:
+            raise document.error("data", str(error)) from None
         is_folder = bool(entry) and (folder / entry).is_dir() and is_parquet(folder / entry)
         found += [folder / entry] if is_folder else _files(document, "data", entry)
     cases, lines = parquet_lines(found) if any(map(is_parquet, found)) else (found, {})

@@ -212,6 +212,13 @@ class StoreNews(msgspec.Struct, frozen=True):
     """Why it cannot be used; None when it can."""
 
 
+class NodeNews(msgspec.Struct, frozen=True):
+    """A node of a cluster no longer sends requests of the run, for a reason of its own."""
+
+    node: str
+    why: str
+
+
 class JobNews(msgspec.Struct, frozen=True):
     """A job at a batch API has reached a state, or there is something to say about it."""
 
@@ -242,7 +249,16 @@ class RaceRound(msgspec.Struct, frozen=True):
 
 
 Event = (
-    Progress | Completed | Retry | Uncertain | Stopping | RaceRound | Waiting | JobNews | StoreNews
+    Progress
+    | Completed
+    | Retry
+    | Uncertain
+    | Stopping
+    | RaceRound
+    | Waiting
+    | JobNews
+    | StoreNews
+    | NodeNews
 )
 """What happens in a run, as `on_event` receives it."""
 OnEvent = Callable[[Event], None]

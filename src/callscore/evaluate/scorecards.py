@@ -148,13 +148,6 @@ def decide_again(config: ScoreConfig, card: Scorecard) -> Scorecard:
     return with_decision(card, config.catalog.spec_with(tasks), config.decide)
 
 
-def part_scorecards(
-    config: ScoreConfig, parts: Sequence[ScoringResult], judge_runner: JudgeRunner | None
-) -> list[Scorecard]:
-    """The scorecards of calls and of scenarios."""
-    return [scorecard(config, part, None if part.scenarios else judge_runner) for part in parts]
-
-
 def joint_scorecard(config: ScoreConfig, cards: Sequence[Scorecard]) -> Scorecard:
     """The rows of calls and of scenarios on one card; its Final Score is that of the first."""
     return cards[0] if len(cards) == 1 else add_rows(config, *cards)

@@ -15,7 +15,7 @@ import msgspec
 from callscore.config.config import EvalConfig
 from callscore.core.plugins import Group
 from callscore.export.provenance import versions
-from callscore.store.results_index import SCHEMA
+from callscore.store.index_tables import SCHEMA
 
 LOCAL_ENCODER = "sentence_transformers"
 """The package that the embedder `auto` uses if it is installed."""

@@ -94,7 +94,7 @@ class ScoredRun(msgspec.Struct, frozen=True):
     why: str = ""
     """What has changed, if it is stale."""
     values_only: bool = False
-    """Whether a verdict changed values since the intervals were computed."""
+    """Whether intervals are left out until they are computed with the last review."""
 
 
 class MatrixQuery(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -263,7 +263,7 @@ class Remeasured(msgspec.Struct, frozen=True):
     before: CaseResult
     result: CaseResult
     card: Scorecard
-    """It equals that of a full rescore."""
+    """Its values are those of a full rescore; intervals may be left out until they are computed."""
     version: str
 
 

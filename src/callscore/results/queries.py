@@ -18,8 +18,8 @@ from callscore.results.port import (
 )
 from callscore.results.rows import SCORE
 from callscore.results.writer import Head
+from callscore.store.index_rows import CellRow, FoundCase
 from callscore.store.results_filter import MARKS, CaseFilter
-from callscore.store.results_index import CellRow, FoundCase
 from callscore.suites.registry import Catalog
 
 MAX_NAMED = 20

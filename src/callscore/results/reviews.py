@@ -246,12 +246,15 @@ def audit_items(results: Results, run: int) -> list[AuditItem]:
         for draw in draws_of(results, run)
         for one in draw.items
     }
-    people: dict[tuple[str, str, str], dict[str, str]] = {key: {} for key in drawn}
-    for given in results.reviews().all_standing():
-        review = given.review
-        key = (review.reply, review.metric, review.item)
-        if review.queue == AUDIT and key in people:
-            people[key][given.event.author] = review.word
+    reviews = results.reviews().by_item
+    people = {
+        key: {
+            given.event.author: given.review.word
+            for given in standing_reviews(reviews.get(key, ()))
+            if given.review.queue == AUDIT
+        }
+        for key in drawn
+    }
     return [AuditItem(one, people[key]) for key, one in drawn.items()]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -50,21 +51,18 @@ from callscore.results.queries import (
 from callscore.results.review_log import ReviewLog
 from callscore.results.rows import decode_view
 from callscore.results.updates import ScoringUpdates
-from callscore.results.writer import Head, decode_card, decode_head
+from callscore.results.writer import Head, KeptCard, decode_card, decode_head
 from callscore.store.address import StoreAddress, open_store
 from callscore.store.files import lines_of
+from callscore.store.index_rows import FoundCase, Scoring, VerdictsWanted
 from callscore.store.input_records import read_case, read_case_head
 from callscore.store.protocol import Store
 from callscore.store.results_filter import CaseFilter
-from callscore.store.results_index import (
-    FoundCase,
-    Scoring,
-    VerdictsWanted,
-    open_index,
-)
+from callscore.store.results_index import open_index
 from callscore.store.run_records import RunRecord
 from callscore.suites.registry import template_of
 
+T = TypeVar("T")
 READ_TOGETHER = 64
 """Cases that are read from the index at once."""
 
@@ -82,8 +80,9 @@ class StoredResults:
         self._store: Store = open_store(store, only_reading=True)
         self._index = open_index(store)
         self._updates = ScoringUpdates((store, eval_file), self._index, self._reading, self._record)
-        self._counts: dict[tuple[int, int], ReportCounts] = {}
-        self._heads: dict[tuple[int, int], Head] = {}
+        self._counts = _OfNewest[ReportCounts]()
+        self._heads = _OfNewest[Head]()
+        self._cards = _OfNewest[KeptCard]()
 
     def close(self) -> None:
         """End background work, and close the files."""
@@ -244,16 +243,15 @@ class StoredResults:
         return found
 
     def _head(self, scoring: Scoring) -> Head:
-        key = (scoring.id, scoring.edition)
-        found = self._heads.get(key)
-        if found is None:
-            found = self._heads[key] = decode_head(scoring.head)
-        return found
+        return self._heads.get(scoring, lambda: decode_head(scoring.head))
+
+    def _card(self, scoring: Scoring) -> KeptCard:
+        return self._cards.get(scoring, lambda: decode_card(self._index.card(scoring.id)))
 
     def source(self, run: int) -> ReportSource:
         """What reports read of a run, as it is in the index."""
         scoring = self._scoring(run)
-        kept = decode_card(self._index.card(scoring.id))
+        kept = self._card(scoring)
         config = self.config(run)
         return ReportSource(
             kept.card,
@@ -268,8 +266,7 @@ class StoredResults:
     def contributions(self, run: int) -> KeptContributions:
         """By model, what its calls add to its scores."""
         scoring = self._scoring(run)
-        card = decode_card(self._index.card(scoring.id)).card
-        return KeptContributions(self._index, scoring.id, card)
+        return KeptContributions(self._index, scoring.id, self._card(scoring).card)
 
     def results(
         self, run: int, change: Callable[[CaseResult], CaseResult]
@@ -389,13 +386,8 @@ class StoredResults:
     def counts(self, run: int) -> ReportCounts:
         """What sections of a report count over all cases; kept until the run changes."""
         scoring = self._scoring(run)
-        key = (scoring.id, scoring.edition)
-        found = self._counts.get(key)
-        if found is None:
-            kept = decode_card(self._index.card(scoring.id))
-            found = count_cases(self.views(scoring), kept.provenance.settings)
-            self._counts[key] = found
-        return found
+        settings = self._card(scoring).provenance.settings
+        return self._counts.get(scoring, lambda: count_cases(self.views(scoring), settings))
 
     # Verdicts
 
@@ -433,8 +425,7 @@ class StoredResults:
         if self._head(scoring).values_only:
             self._updates.in_background(run, scoring.fingerprint)
         result = _result_of(self.case(run, place).view, model, rep)
-        card = decode_card(self._index.card(scoring.id)).card
-        return Remeasured(before, result, card, self.version(run))
+        return Remeasured(before, result, self._card(scoring).card, self.version(run))
 
     # What people say
 
@@ -462,6 +453,21 @@ class StoredResults:
     def reference_of(self, run: int, case_id: str) -> str:
         """The hash of the expected outcome of a case; empty for a step of a scenario."""
         return self._updates.reference_of(run, case_id)
+
+
+class _OfNewest(Generic[T]):
+    """Something of the newest scoring of every run, made once until that is changed."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, tuple[tuple[int, int], T]] = {}
+
+    def get(self, scoring: Scoring, make: Callable[[], T]) -> T:
+        """What belongs to a scoring."""
+        edition = (scoring.id, scoring.edition)
+        found = self._found.get(scoring.run)
+        if found is None or found[0] != edition:
+            found = self._found[scoring.run] = (edition, make())
+        return found[1]
 
 
 def _result_of(view: CaseView, model: str, rep: int) -> CaseResult:

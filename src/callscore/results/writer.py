@@ -31,14 +31,8 @@ from callscore.runner.people import PeopleVerdicts
 from callscore.runner.prepare import ScoredParts
 from callscore.runner.run import RunResult
 from callscore.stats.contributions import TaskContributions
-from callscore.store.results_index import (
-    CaseRow,
-    Encoded,
-    ResultsIndex,
-    Scoring,
-    SubBlock,
-    SumRow,
-)
+from callscore.store.index_rows import CaseRow, Encoded, Scoring, SubBlock, SumRow
+from callscore.store.results_index import ResultsIndex
 from callscore.suites.registry import Catalog
 
 CHOSEN = ("RECOMMENDED", "LIKELY")

@@ -99,6 +99,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     """Receives what every sub-block of calls adds to the sums, for an index."""
     workers: Workers = ONE_PROCESS
     """How many processes score a stored run again."""
+    cluster: str | None = None
+    """The address of a Ray cluster whose nodes send requests, too."""
 
     @property
     def output_folder(self) -> Path | None:
@@ -271,6 +273,16 @@ def _check_batches(config: EvalConfig, options: RunOptions) -> None:
         )
 
 
+def _check_cluster(config: EvalConfig, options: RunOptions) -> None:
+    """Refuse a cluster that could not help."""
+    if isinstance(config.store, Path):
+        raise UsageError(
+            "--engine ray: the nodes need a store that they reach; expected `store: postgresql://…`"
+        )
+    if options.race or any(spec.mode == "batch" for spec in config.models):
+        raise UsageError("--engine ray: a race and mode: batch are sent by one process")
+
+
 def _check_race(config: EvalConfig) -> None:
     """Refuse a race that could decide nothing."""
     if len(config.models) < 2:
@@ -284,6 +296,8 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     """
     options.targets.check((*config.files, *options.labels), options.log, options.trajectories)
     _check_batches(config, options)
+    if options.cluster is not None:
+        _check_cluster(config, options)
     if not config.scenarios:
         options.refuse_scenario_options()
     if options.race:

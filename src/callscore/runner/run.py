@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import (
+    AbstractAsyncContextManager,
+    ExitStack,
+    closing,
+    contextmanager,
+    nullcontext,
+)
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,7 +45,7 @@ from callscore.runner.prepare import ModelHandle, PreparedRun
 from callscore.runner.replies import RunReplies
 from callscore.runner.scoring import RunScoring
 from callscore.runner.scoring_process import scoring_process
-from callscore.store.address import open_store
+from callscore.store.address import as_option, open_store
 from callscore.store.protocol import RunLedger, SharedRun, Store
 from callscore.store.run_records import Failure, RunRecord
 
@@ -118,6 +125,8 @@ class Sharing(NamedTuple):
     cases: Sequence[str]
     """The ids of the cases that are divided into chunks; none in a race."""
     budget_usd: float | None
+    nodes: Callable[[OnEvent, Shutdown], AbstractAsyncContextManager[None]]
+    """The nodes of a cluster that send, too, as long as this is open."""
 
 
 def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
@@ -200,7 +209,8 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
         emit = scoring_events(job.emit, scoring, job.ledger)
         for_models = _limits_of_models(plan, limits)
         if job.sharing is not None and for_models is not None and is_live(plan):
-            summary = await job.sharing.sending.send(plan, emit, stop, for_models)
+            async with job.sharing.nodes(emit, stop):
+                summary = await job.sharing.sending.send(plan, emit, stop, for_models)
         else:
             summary = await _send(plan, job.ledger, emit, stop, for_models)
         # 4. Requests that depend on those replies follow in rounds.
@@ -236,9 +246,28 @@ def _sharing(prepared: PreparedRun, ledger: RunLedger, stack: ExitStack) -> Shar
     from callscore.runner.shared_work import SharedSending
 
     sending = stack.enter_context(closing(SharedSending(prepared, ledger, is_holder=True)))
+    nodes = stack.enter_context(_nodes(prepared, ledger.id))
     cases = () if prepared.options.race else prepared.survey.ids
     assert ledger.shared is not None  # checked by the caller
-    return Sharing(ledger.shared, sending, cases, prepared.budget_usd)
+    return Sharing(ledger.shared, sending, cases, prepared.budget_usd, nodes)
+
+
+@contextmanager
+def _nodes(
+    prepared: PreparedRun, run_id: int
+) -> Iterator[Callable[[OnEvent, Shutdown], AbstractAsyncContextManager[None]]]:
+    """The nodes of the cluster, if the run has one; raises UsageError, MissingExtra."""
+    address = prepared.options.cluster
+    if address is None:
+        yield lambda _, __: nullcontext()
+        return
+    from callscore.processes.ray_workers import node_workers
+    from callscore.runner.nodes import NodeJob, NodeWork, nodes_at_work
+
+    store, eval_file = prepared.config.store, prepared.config.path
+    with node_workers(address, NodeJob) as workers:
+        given = NodeWork(run_id, as_option(store), eval_file.absolute())
+        yield partial(nodes_at_work, workers, given)
 
 
 async def _share(sharing: Sharing, plan: Workload, own: SharedLimits | None) -> SharedLimits:

@@ -7,11 +7,11 @@ replace those of the scoring before; so readers never see half of one, and two p
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import Any
 
 from callscore.core.errors import StoreError
 from callscore.core.reviews import BY_PERSON
@@ -23,207 +23,45 @@ from callscore.store.connection import (
     map_sqlite_errors,
     transaction,
 )
-from callscore.store.results_filter import LAST, CaseFilter, condition_of, order_of
+from callscore.store.index_rows import (
+    CaseRow,
+    CellRow,
+    Change,
+    Encoded,
+    FoundCase,
+    Scoring,
+    SubBlock,
+    SumRow,
+    VerdictRow,
+    VerdictsWanted,
+)
+from callscore.store.index_tables import (
+    MOST_VERDICTS,
+    OF_CASE,
+    SCHEMA,
+    TABLES,
+    add_sums,
+    add_texts,
+    add_verdicts,
+    case_values,
+    complete,
+    drop,
+    replace_case,
+    verdict_row,
+)
+from callscore.store.results_filter import CaseFilter, condition_of, order_of
 from callscore.store.run_records import decode_holder, encode_holder, has_ended, this_process
 
 SUFFIX = "-index"
-SCHEMA = 5
-"""Raised with every change of the tables: an index of another schema is replaced."""
-_TABLES = """
-CREATE TABLE scorings (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER NOT NULL, fingerprint TEXT NOT NULL,
-    finished INTEGER NOT NULL DEFAULT 0, holder BLOB, edition INTEGER NOT NULL DEFAULT 0,
-    events INTEGER NOT NULL DEFAULT 0, head BLOB, card BLOB, kept BLOB, people BLOB
-);
-CREATE INDEX scorings_of_run ON scorings (run, finished);
-CREATE TABLE cases (
-    scoring INTEGER NOT NULL, place INTEGER NOT NULL, case_id TEXT NOT NULL,
-    folded_id TEXT NOT NULL, call_id TEXT NOT NULL, task TEXT NOT NULL, lang TEXT NOT NULL,
-    tags TEXT NOT NULL, turns INTEGER NOT NULL, gold TEXT NOT NULL, marks INTEGER NOT NULL,
-    worst REAL NOT NULL, best REAL NOT NULL, apart REAL NOT NULL, text INTEGER NOT NULL,
-    PRIMARY KEY (scoring, place)
-) WITHOUT ROWID;
-CREATE INDEX cases_by_id ON cases (scoring, case_id);
-CREATE INDEX cases_by_worst ON cases (scoring, worst, place);
-CREATE INDEX cases_by_best ON cases (scoring, best, place);
-CREATE INDEX cases_by_spread ON cases (scoring, apart, place);
-CREATE TABLE cells (
-    scoring INTEGER NOT NULL, place INTEGER NOT NULL, model TEXT NOT NULL, status TEXT NOT NULL,
-    score REAL, reps INTEGER NOT NULL, same INTEGER NOT NULL, cost_usd REAL,
-    reasons TEXT NOT NULL, flags TEXT NOT NULL, measured TEXT NOT NULL,
-    PRIMARY KEY (scoring, place, model)
-) WITHOUT ROWID;
-CREATE TABLE views (
-    scoring INTEGER NOT NULL, place INTEGER NOT NULL, body BLOB NOT NULL,
-    PRIMARY KEY (scoring, place)
-);
-CREATE TABLE call_texts (
-    id INTEGER PRIMARY KEY, scoring INTEGER NOT NULL, folded TEXT NOT NULL
-);
-CREATE INDEX call_texts_of_scoring ON call_texts (scoring);
-CREATE TABLE verdict_items (
-    scoring INTEGER NOT NULL, number INTEGER NOT NULL, place INTEGER NOT NULL,
-    case_id TEXT NOT NULL, task TEXT NOT NULL, model TEXT NOT NULL, rep INTEGER NOT NULL,
-    metric TEXT NOT NULL, item TEXT NOT NULL, word TEXT NOT NULL, author TEXT NOT NULL,
-    disputed INTEGER NOT NULL, gate INTEGER NOT NULL, breached INTEGER NOT NULL,
-    injection INTEGER NOT NULL,
-    PRIMARY KEY (scoring, number)
-) WITHOUT ROWID;
-CREATE TABLE contributions (
-    scoring INTEGER NOT NULL, model TEXT NOT NULL, body BLOB NOT NULL,
-    is_current INTEGER NOT NULL DEFAULT 1,
-    PRIMARY KEY (scoring, model)
-);
-CREATE TABLE sub_blocks (
-    scoring INTEGER NOT NULL, model TEXT NOT NULL, number INTEGER NOT NULL,
-    replies BLOB NOT NULL, PRIMARY KEY (scoring, model, number)
-);
-CREATE TABLE sums (
-    scoring INTEGER NOT NULL, model TEXT NOT NULL, level INTEGER NOT NULL,
-    number INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (scoring, model, level, number)
-);
-CREATE TABLE run_records (run INTEGER PRIMARY KEY, progress TEXT NOT NULL, record BLOB NOT NULL);
-"""
-_OF_SCORING = (
-    *("cases", "cells", "views", "call_texts", "verdict_items", "contributions"),
-    *("sub_blocks", "sums"),
-)
-MOST_VERDICTS = 1 << 20
-"""Of one case: verdicts are numbered by their case, so that one case can be replaced."""
+_DECIDED, _OPEN = " AND word != ''", " AND word = ''"
+_QUEUES = {
+    "disputed": " AND disputed",
+    "gates": f" AND gate{_DECIDED}",
+    "injection": " AND injection",
+    "open": _OPEN,
+}
+"""What the verdicts of a queue have in common."""
 _CASE_COLUMNS = "case_id, call_id, task, lang, tags, turns, gold, marks"
-
-
-class Scoring(NamedTuple):
-    """A finished scoring of a run."""
-
-    id: int
-    run: int
-    fingerprint: str
-    head: bytes
-    """What lists and filters need, encoded by `results`."""
-    edition: int = 0
-    """How often it was changed."""
-    events: int = 0
-    """The number of the last event that it reckons with."""
-
-
-class CellRow(NamedTuple):
-    """The answers of one model to a case, its repeats folded."""
-
-    model: str
-    status: str
-    score: float | None
-    reps: int
-    same: int
-    cost_usd: float | None
-    reasons: str
-    """A list as JSON, as are `flags`."""
-    flags: str
-    measured: str
-    """By metric, the mean over repeats, as JSON; `score` is the score."""
-
-
-class VerdictRow(NamedTuple):
-    """A verdict on one item of an answer; one without a word is open."""
-
-    place: int
-    case_id: str
-    task: str
-    model: str
-    rep: int
-    metric: str
-    item: str
-    word: str
-    author: str
-    disputed: bool
-    gate: bool
-    breached: bool
-    injection: bool
-
-
-class CaseRow(NamedTuple):
-    """One case with its cells, as it is written."""
-
-    place: int
-    case_id: str
-    call_id: str
-    task: str
-    lang: str
-    tags: str
-    turns: int
-    gold: str
-    marks: int
-    mean: float | None
-    """The mean score of all models."""
-    spread: float
-    text: str
-    """What was said, to be searched."""
-    cells: Sequence[CellRow]
-    view: bytes
-    verdicts: Sequence[VerdictRow]
-
-
-class Encoded(NamedTuple):
-    """What belongs to a scoring as a whole, encoded by `results`."""
-
-    card: bytes
-    kept: bytes
-    """What a change of its verdicts starts from; empty if it must be scored again."""
-    people: bytes
-    """The verdicts of people that it was scored with."""
-    contributions: Mapping[str, bytes]
-    """By model; of a change, those that it replaces."""
-
-
-class SubBlock(NamedTuple):
-    """The measured replies of one model to a sub-block of cases."""
-
-    model: str
-    number: int
-    replies: bytes
-
-
-class SumRow(NamedTuple):
-    """What the replies of one model add up to: in a sub-block, in a block, or in all."""
-
-    model: str
-    level: int
-    number: int
-    body: bytes
-
-
-class Change(NamedTuple):
-    """Rows that take the place of others in a scoring."""
-
-    cases: Sequence[CaseRow] = ()
-    sub_blocks: Sequence[SubBlock] = ()
-    sums: Sequence[SumRow] = ()
-
-
-class FoundCase(NamedTuple):
-    """One case, as it is read."""
-
-    value: float
-    """What it is sorted by."""
-    place: int
-    case_id: str
-    call_id: str
-    task: str
-    lang: str
-    tags: str
-    turns: int
-    gold: str
-    marks: int
-
-
-class VerdictsWanted(NamedTuple):
-    """Which verdicts of a scoring."""
-
-    queue: str = "all"
-    metric: str = ""
-    model: str = ""
-    by: str = ""
-    unreviewed: bool = False
 
 
 def index_path(store: StoreAddress) -> Path:
@@ -253,7 +91,7 @@ class ResultsIndex:
     def _open(self, path: Path | None) -> sqlite3.Connection:
         if path is None:
             connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-            connection.executescript(_TABLES)
+            connection.executescript(TABLES)
             return connection
         create_private(path)
         connection = connect(path, sqlite3.Connection)
@@ -277,7 +115,7 @@ class ResultsIndex:
         ).fetchall()
         for (name,) in names:
             connection.execute(f'DROP TABLE "{name}"')
-        for statement in _TABLES.split(";"):
+        for statement in TABLES.split(";"):
             if statement.strip():
                 connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {SCHEMA}")
@@ -308,7 +146,7 @@ class ResultsIndex:
         with self._writing() as connection:
             left = connection.execute("SELECT id, holder FROM scorings WHERE finished = 0")
             ended = [number for number, raw in left.fetchall() if has_ended(decode_holder(raw))]
-            _drop(connection, ended)
+            drop(connection, ended)
             cursor = connection.execute(
                 "INSERT INTO scorings (run, fingerprint, holder) VALUES (?, '', ?)",
                 (run, encode_holder(this_process())),
@@ -318,10 +156,10 @@ class ResultsIndex:
     def add(self, scoring: int, cases: Sequence[CaseRow]) -> None:
         """Add some cases to a scoring."""
         with self._writing() as connection:
-            texts = _add_texts(connection, scoring, [case.text for case in cases])
+            texts = add_texts(connection, scoring, [case.text for case in cases])
             connection.executemany(
                 "INSERT INTO cases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [_case_values(scoring, case, texts[case.text]) for case in cases],
+                [case_values(scoring, case, texts[case.text]) for case in cases],
             )
             connection.executemany(
                 "INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -331,14 +169,14 @@ class ResultsIndex:
                 "INSERT INTO views VALUES (?, ?, ?)",
                 [(scoring, case.place, case.view) for case in cases],
             )
-            _add_verdicts(connection, scoring, cases)
+            add_verdicts(connection, scoring, cases)
 
     def add_sums(
         self, scoring: int, sub_blocks: Sequence[SubBlock], sums: Sequence[SumRow]
     ) -> None:
         """Add sub-blocks and sums to a scoring."""
         with self._writing() as connection:
-            _add_sums(connection, scoring, sub_blocks, sums)
+            add_sums(connection, scoring, sub_blocks, sums)
 
     def finish(self, scoring: Scoring, whole: Encoded, data: str) -> None:
         """Let a scoring take the place of the one before.
@@ -353,15 +191,15 @@ class ResultsIndex:
                 (scoring.run, scoring.events, len(data), data),
             ).fetchone()
             if newer is not None:
-                _drop(connection, [scoring.id])
+                drop(connection, [scoring.id])
                 return
-            _complete(connection, scoring, whole)
+            complete(connection, scoring, whole)
             older = connection.execute(
                 "SELECT id FROM scorings WHERE finished = 1 AND id < ?1 AND run ="
                 " (SELECT run FROM scorings WHERE id = ?1)",
                 (scoring.id,),
             )
-            _drop(connection, [number for (number,) in older.fetchall()])
+            drop(connection, [number for (number,) in older.fetchall()])
 
     def change(self, scoring: Scoring, whole: Encoded, change: Change) -> bool:
         """Change a finished scoring; False if it was changed or replaced since it was read."""
@@ -372,19 +210,19 @@ class ResultsIndex:
             if found is None or found[0] != scoring.edition:
                 return False
             for case in change.cases:
-                _replace_case(connection, scoring.id, case)
-            _add_sums(connection, scoring.id, change.sub_blocks, change.sums)
+                replace_case(connection, scoring.id, case)
+            add_sums(connection, scoring.id, change.sub_blocks, change.sums)
             connection.executemany(
                 "UPDATE contributions SET is_current = 0 WHERE scoring = ? AND model = ?",
                 [(scoring.id, one.model) for one in change.sub_blocks],
             )
-            _complete(connection, scoring._replace(edition=scoring.edition + 1), whole)
+            complete(connection, scoring._replace(edition=scoring.edition + 1), whole)
             return True
 
     def drop(self, scoring: int) -> None:
         """Remove a scoring."""
         with self._writing() as connection:
-            _drop(connection, [scoring])
+            drop(connection, [scoring])
 
     def keep_record(self, run: int, progress: str, record: bytes) -> None:
         """Keep what a list shows of a run that has ended."""
@@ -559,41 +397,37 @@ class ResultsIndex:
         self, scoring: int, wanted: VerdictsWanted, after: int, most: int
     ) -> tuple[list[tuple[int, VerdictRow]], int]:
         """The next verdicts, each with its number, and how many there are in all."""
-        where = "scoring = ?"
+        where = f"scoring = ?{_QUEUES.get(wanted.queue, _DECIDED)}"
+        counted = where.replace(_DECIDED, " AND has_word").replace(_OPEN, " AND NOT has_word")
         values: list[Any] = [scoring]
-        queues = {
-            "disputed": " AND disputed",
-            "gates": " AND gate AND word != ''",
-            "injection": " AND injection",
-            "open": " AND word = ''",
-        }
-        where += queues.get(wanted.queue, " AND word != ''")
         for column, value in (("metric", wanted.metric), ("model", wanted.model)):
             if value:
                 where, values = f"{where} AND {column} = ?", [*values, value]
-        if wanted.by:
-            where, values = f"{where} AND instr(author, ?) = 1", [*values, wanted.by]
+                counted = f"{counted} AND {column} = ?"
+        if wanted.unreviewed:
+            counted = f"{counted} AND NOT by_person"
+        count = f"SELECT ifnull(sum(number), 0) FROM verdict_counts WHERE {counted}"
+        of_count = values
         if wanted.unreviewed:
             where, values = f"{where} AND instr(author, ?) != 1", [*values, BY_PERSON]
-        total = int(self._rows(f"SELECT count(*) FROM verdict_items WHERE {where}", values)[0][0])
+        if wanted.by:
+            where, values = f"{where} AND instr(author, ?) = 1", [*values, wanted.by]
+            count, of_count = f"SELECT count(*) FROM verdict_items WHERE {where}", values
+        total = int(self._rows(count, of_count)[0][0])
         rows = self._rows(
             f"SELECT * FROM verdict_items WHERE {where} AND number > ? ORDER BY number LIMIT ?",
             [*values, after, most],
         )
-        found = [
-            (row[1], VerdictRow(*row[2:11], *(bool(value) for value in row[11:]))) for row in rows
-        ]
-        return found, total
+        return [(row[1], verdict_row(row)) for row in rows], total
 
     def verdicts_of_case(self, scoring: int, place: int) -> list[VerdictRow]:
         """The verdicts on the answers to a case."""
         first = place * MOST_VERDICTS
         rows = self._rows(
-            "SELECT * FROM verdict_items WHERE scoring = ? AND number >= ? AND number < ?"
-            " ORDER BY number",
+            f"SELECT * FROM verdict_items WHERE {OF_CASE} ORDER BY number",
             (scoring, first, first + MOST_VERDICTS),
         )
-        return [VerdictRow(*row[2:11], *(bool(value) for value in row[11:])) for row in rows]
+        return [verdict_row(row) for row in rows]
 
 
 def open_index(store: StoreAddress) -> ResultsIndex:
@@ -610,104 +444,3 @@ def open_index(store: StoreAddress) -> ResultsIndex:
             return ResultsIndex(path)
         except (OSError, StoreError):
             return ResultsIndex(None)
-
-
-def _drop(connection: sqlite3.Connection, scorings: Sequence[int]) -> None:
-    for number in scorings:
-        for table in _OF_SCORING:
-            connection.execute(f"DELETE FROM {table} WHERE scoring = ?", (number,))
-        connection.execute("DELETE FROM scorings WHERE id = ?", (number,))
-
-
-def _add_texts(
-    connection: sqlite3.Connection, scoring: int, texts: Sequence[str]
-) -> dict[str, int]:
-    """The numbers of some texts; the cases of a call are neighbours, and share one."""
-    found: dict[str, int] = {}
-    for text in dict.fromkeys(texts):
-        cursor = connection.execute(
-            "INSERT INTO call_texts (scoring, folded) VALUES (?, ?)", (scoring, text.casefold())
-        )
-        found[text] = int(cursor.lastrowid or 0)
-    return found
-
-
-def _add_verdicts(connection: sqlite3.Connection, scoring: int, cases: Sequence[CaseRow]) -> None:
-    connection.executemany(
-        "INSERT INTO verdict_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            (scoring, case.place * MOST_VERDICTS + number, *row)
-            for case in cases
-            for number, row in enumerate(case.verdicts)
-        ],
-    )
-
-
-def _add_sums(
-    connection: sqlite3.Connection,
-    scoring: int,
-    sub_blocks: Sequence[SubBlock],
-    sums: Sequence[SumRow],
-) -> None:
-    connection.executemany(
-        "INSERT OR REPLACE INTO sub_blocks VALUES (?, ?, ?, ?)",
-        [(scoring, *one) for one in sub_blocks],
-    )
-    connection.executemany(
-        "INSERT OR REPLACE INTO sums VALUES (?, ?, ?, ?, ?)", [(scoring, *one) for one in sums]
-    )
-
-
-def _replace_case(connection: sqlite3.Connection, scoring: int, case: CaseRow) -> None:
-    """Replace what the verdicts on a case change: its text and its tags stay."""
-    worst, best, apart = _orders(case)
-    connection.execute(
-        "UPDATE cases SET marks = ?, worst = ?, best = ?, apart = ?"
-        " WHERE scoring = ? AND place = ?",
-        (case.marks, worst, best, apart, scoring, case.place),
-    )
-    connection.executemany(
-        "INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [(scoring, case.place, *cell) for cell in case.cells],
-    )
-    connection.execute(
-        "UPDATE views SET body = ? WHERE scoring = ? AND place = ?",
-        (case.view, scoring, case.place),
-    )
-    first = case.place * MOST_VERDICTS
-    connection.execute(
-        "DELETE FROM verdict_items WHERE scoring = ? AND number >= ? AND number < ?",
-        (scoring, first, first + MOST_VERDICTS),
-    )
-    _add_verdicts(connection, scoring, [case])
-
-
-def _complete(connection: sqlite3.Connection, scoring: Scoring, whole: Encoded) -> None:
-    connection.executemany(
-        "INSERT OR REPLACE INTO contributions VALUES (?, ?, ?, 1)",
-        [(scoring.id, model, body) for model, body in whole.contributions.items()],
-    )
-    connection.execute(
-        "UPDATE scorings SET finished = 1, holder = NULL, run = ?, fingerprint = ?, head = ?,"
-        " edition = ?, events = ?, card = ?, kept = ?, people = ? WHERE id = ?",
-        (*scoring[1:], whole.card, whole.kept, whole.people, scoring.id),
-    )
-
-
-def _orders(case: CaseRow) -> tuple[float, float, float]:
-    """What a case is sorted by: worst, best, spread."""
-    if case.mean is None:
-        return LAST, LAST, -case.spread
-    return case.mean, -case.mean, -case.spread
-
-
-def _case_values(scoring: int, case: CaseRow, text: int) -> tuple[Any, ...]:
-    return (
-        scoring,
-        case.place,
-        case.case_id,
-        case.case_id.casefold(),
-        *case[2:9],
-        *_orders(case),
-        text,
-    )

@@ -25,6 +25,7 @@ RUN_PATIENCE_S = 3_600.0
 _AWAY = ("08", "57P", "53")
 """SQLSTATE of a connection that broke, and of a server that stops, starts or has no room: its disk
 is full, or it has too many connections."""
+_NOT_GRANTED = "42501"
 _REPEATED = ("40001", "40P01", "25P03")
 """SQLSTATE of a transaction to repeat: conflict, deadlock, stopped for too long inside it."""
 
@@ -83,6 +84,11 @@ def store_error(url: DatabaseUrl, error: BaseException, what: str) -> StoreError
     if isinstance(error, UnicodeError):
         return StoreError(f"{url}: {what}: {error}")
     state = getattr(error, "sqlstate", None)
+    if state == _NOT_GRANTED:
+        return StoreError(
+            f"{url}: this user may not do that (SQLSTATE {state}); the owner of the tables gives "
+            "roles with `callscore grant`"
+        )
     shown = type(error).__name__ + (f", SQLSTATE {state}" if state else "")
     return StoreError(f"{url}: {what}: {shown}")
 

@@ -167,6 +167,9 @@ MIGRATIONS: Sequence[str] = (
         most_usd float8 NOT NULL
     );
     CREATE INDEX batch_items_of_job ON callscore.batch_items (token, position);
+    CREATE VIEW callscore.run_replies AS
+        SELECT run_id, case_id, model, run, task, key, error, paid, cost_usd, attempts
+        FROM callscore.items LEFT JOIN callscore.answers USING (key);
     """,
 )
 """The schema, as a list of changes. They are appended, never edited."""

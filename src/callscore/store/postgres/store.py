@@ -278,8 +278,8 @@ class PostgresStore:
         """By run, newest first, a text that changes with its progress; cheap."""
         rows = self._rows(
             "SELECT id, status, started_at, finished_at, total, CASE status WHEN 'running' THEN"
-            " (SELECT count(*) FROM items WHERE run_id = runs.id) END"
-            " FROM runs ORDER BY id DESC"
+            " (SELECT count(*) FROM callscore.items WHERE run_id = runs.id) END"
+            " FROM callscore.runs ORDER BY id DESC"
         )
         return {int(row[0]): "/".join(map(str, row[1:])) for row in rows}
 

@@ -32,6 +32,7 @@ BY_WORDS = {
     "quality": "quality",
     "efficiency": "cost efficiency",
 }
+INTERVALS_LATER = "Intervals are being computed; the decision may still change with them."
 YES_NO = {"false": "no", "true": "yes"}
 
 
@@ -70,8 +71,8 @@ def with_source(
     if scored.state in ("stale", "building") and scored.source is not None:
         stale = notice(f"These scores are being computed again. {scored.why}".strip())
     if scored.values_only:
-        stale = notice("Values have changed since the intervals were computed.")
-    is_live = run.is_running or scored.state != "fresh"
+        stale = notice("The last review counts. ", tag("span", INTERVALS_LATER, class_="note"))
+    is_live = run.is_running or scored.state != "fresh" or scored.values_only
     body = element(
         "div",
         stale,

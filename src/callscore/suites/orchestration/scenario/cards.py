@@ -54,6 +54,9 @@ class _ToolEntry(msgspec.Struct):
     name: str
     description: str = ""
     parameters: dict[str, Any] = {}
+    inputSchema: Any = msgspec.UNSET
+    input_schema: Any = msgspec.UNSET
+    """As MCP and Anthropic name it: without this, the tool would have no parameter."""
 
 
 class _CardFile(msgspec.Struct):
@@ -68,6 +71,13 @@ def read_card(raw: bytes) -> Card:
     except (strict_json.JsonFault, msgspec.ValidationError) as error:
         raise DataError(f"{error}; expected an agent card with agent_card.agent_id") from None
     card = file.agent_card
+    for place, tool in enumerate(file.tools):
+        if tool.inputSchema is not msgspec.UNSET or tool.input_schema is not msgspec.UNSET:
+            raise DataError(
+                "has the schema of another API; expected it as parameters, as "
+                "`callscore init --agents` writes it",
+                field=f"tools[{place}]",
+            )
     tools = tuple(Tool(tool.name, tool.description, tool.parameters) for tool in file.tools)
     return Card(card.agent_id, card.name, card.description, tuple(card.skills), tools)
 
