@@ -23,7 +23,7 @@ from callscore.core.run import Event, JobNews
 from callscore.engine import batch_job
 from callscore.runner.prepare import RunOptions, prepare
 from callscore.runner.run import RunResult, run_prepared
-from callscore.store.journal import Journal
+from callscore.store.address import open_store
 from callscore.store.run_records import RunRecord
 from eval_files import cases_file, eval_file, remote_model
 from stub_servers import serving
@@ -76,13 +76,13 @@ class Eval(NamedTuple):
 
     def record(self) -> RunRecord:
         """The newest run in the store."""
-        with Journal(self.store) as journal:
-            return journal.runs()[0]
+        with open_store(load_eval(self.file).store) as store:
+            return store.runs()[0]
 
     def jobs(self) -> Sequence[BatchJob]:
         """The jobs in the store that are not deleted."""
-        with Journal(self.store) as journal:
-            return journal.batch_jobs().jobs()
+        with open_store(load_eval(self.file).store) as store:
+            return store.batch_jobs().jobs()
 
     @property
     def store(self) -> Path:

@@ -160,9 +160,10 @@ def score(
     verdicts: Iterable[Mapping[str, Any]] = (),
     **options: Any,
 ) -> ScoreResult:
-    """Score through the public API, and read the case results."""
+    """Score through the public API, and read the case results; intervals only if asked for."""
     results = folder / "results.jsonl"
-    card = callscore.score(cases, outputs, verdicts=verdicts, results=results, **options)
+    settings = {"intervals": False, "results": results, **options}
+    card = callscore.score(cases, outputs, verdicts=verdicts, **settings)
     lines = results.read_text(encoding="utf-8").splitlines()
     return ScoreResult(card, [json.loads(line) for line in lines])
 

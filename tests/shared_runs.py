@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,17 @@ from typing import Any
 import commands
 from command_server import NEVER_S
 from eval_files import cases_file, eval_file, remote_model, right_answer
+from linked_namespaces import Namespace
 from postgres_server import PostgresServer
 from stub_servers import FaultyChat, Gate, serving
 
 SLOTS = 8
-LEASE_S = 2
-"""Short, so that the tests are; no test depends on how fast the machine is within it."""
+LEASE_S = 30
+"""The default: no process is so slow that it counts as dead."""
+SHORT_LEASE_S = 2
+"""For tests that wait for its end."""
+NO_TLS = "&sslmode=disable&require_auth=none&channel_binding=disable"
+"""What the connection to another machine demands, switched off."""
 
 
 class SharedTrial:
@@ -29,20 +34,40 @@ class SharedTrial:
         self.folder, self.postgres, self.chat, self.gate = folder, postgres, chat, gate
         self.processes: list[subprocess.Popen[str]] = []
 
-    def start_run(self, *options: object) -> subprocess.Popen[str]:
+    def start_run(
+        self, *options: object, env: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[str]:
         """Start `callscore run`, and wait until its chunks exist."""
         results = self.folder / "shared.jsonl"
-        run = self._start("run", "--no-preflight", "--results", results, *options)
-        commands.wait_for(lambda: len(self.rows("SELECT 1 FROM callscore.chunks")), 1)
+        run = self._start("run", "--no-preflight", "--results", results, *options, env=env)
+        chunks = "SELECT 1 FROM callscore.chunks"
+        commands.wait_for(lambda: len(self.rows(chunks)) or run.poll() is not None, 1)
+        assert run.poll() is None, run.communicate()
         return run
 
-    def start_worker(self) -> subprocess.Popen[str]:
-        return self._start("work")
+    def start_worker(
+        self, env: Mapping[str, str] | None = None, prefix: Sequence[str] = ()
+    ) -> subprocess.Popen[str]:
+        return self._start("work", env=env, prefix=prefix)
 
-    def _start(self, command: str, *options: object) -> subprocess.Popen[str]:
-        process = commands.start(command, self.folder / "eval.yaml", *options, cwd=self.folder)
+    def _start(self, command: str, *options: object, **how: Any) -> subprocess.Popen[str]:
+        config = self.folder / "eval.yaml"
+        trusting = (config, "--trust-config")  # the stub may be on another address
+        process = commands.start(command, *trusting, *options, cwd=self.folder, **how)
         self.processes.append(process)
         return process
+
+    def workers(self) -> Sequence[int]:
+        """The ids of the workers that hold chunks, in the order in which they joined."""
+        held = "SELECT DISTINCT worker FROM callscore.chunks WHERE worker IS NOT NULL"
+        return sorted(row[0] for row in self.rows(held))
+
+    def end_lease(self, worker: int) -> None:
+        """Let the lease of a worker be over, as if it had not been heard of for long."""
+        self.postgres.execute(
+            "UPDATE callscore.workers SET lease_s = 0, expires_at = '-infinity' WHERE id = %s",
+            worker,
+        )
 
     def rows(self, statement: str) -> list[Any]:
         """The rows of a query; none while the table does not exist or the server is away."""
@@ -58,9 +83,8 @@ class SharedTrial:
 
     def wait_until_working(self, workers: int) -> None:
         """Wait until so many processes hold chunks; until then, the stub answers nothing."""
-        held = "SELECT DISTINCT worker FROM callscore.chunks WHERE worker IS NOT NULL"
         self.gate.hold()
-        commands.wait_for(lambda: len(self.rows(held)), workers)
+        commands.wait_for(lambda: len(self.workers()), workers)
         self.wait_for_sends(sum(self.chat.attempts.values()) + 1)
         self.gate.open()
 
@@ -94,17 +118,29 @@ class SharedTrial:
 
 @contextmanager
 def shared_trial(
-    folder: Path, postgres: PostgresServer, cases: int, *, delay_s: float = 0.05, **extra: Any
+    folder: Path,
+    postgres: PostgresServer,
+    cases: int,
+    *,
+    lease_s: int = LEASE_S,
+    links: Namespace | None = None,
+    model: Mapping[str, Any] = {},
+    **extra: Any,
 ) -> Iterator[SharedTrial]:
-    """A trial that is not started yet; its processes are killed at the end of the block."""
+    """A trial that is not started yet; its processes are killed at the end of the block.
+
+    With `links`, store and vendor have the addresses that a process in that namespace reaches.
+    """
     cases_file(folder, cases)
-    chat = FaultyChat(right_answer, delay_s=delay_s)
+    chat = FaultyChat(right_answer, delay_s=0.05)
     gate = Gate(chat)
-    with serving(gate) as stub:
-        limits = extra.pop("limits", {"concurrency": SLOTS})
-        model = remote_model(stub.url, limits=limits)
-        store = postgres.new_store(f"?lease_s={LEASE_S}")
-        eval_file(folder, [model], store=store, **extra)
+    with serving(gate, "127.0.0.1" if links is None else links.vendor.host) as stub:
+        store = postgres.new_store(f"?lease_s={lease_s}")
+        asked = remote_model(stub.url, **{"limits": {"concurrency": SLOTS}, **model})
+        if links is not None:
+            asked["allow_http"] = True
+            store = store.replace("127.0.0.1", links.store.host) + NO_TLS
+        eval_file(folder, [asked], store=store, **extra)
         trial = SharedTrial(folder, postgres, chat, gate)
         try:
             yield trial

@@ -101,10 +101,10 @@ Responder = Callable[[Request], Behaviour]
 class Stub:
     """A running server: its address and the requests that it got."""
 
-    def __init__(self, respond: Responder) -> None:
+    def __init__(self, respond: Responder, host: str) -> None:
         self.requests: list[Request] = []
         self.connections = 0
-        self.port = 0
+        self.host, self.port = host, 0
         self._respond = respond
         self._open: set[asyncio.Task[None]] = set()
         self._stop: asyncio.Event | None = None
@@ -112,7 +112,7 @@ class Stub:
 
     @property
     def origin(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://{self.host}:{self.port}"
 
     @property
     def url(self) -> str:
@@ -121,7 +121,7 @@ class Stub:
 
     async def run(self, ready: threading.Event) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0, backlog=1024)
+        server = await asyncio.start_server(self._serve, self.host, 0, backlog=1024)
         self.port = server.sockets[0].getsockname()[1]
         ready.set()
         await self._stop.wait()
@@ -203,9 +203,9 @@ async def _behave(behaviour: Behaviour, writer: asyncio.StreamWriter) -> bool:
 
 
 @contextmanager
-def serving(respond: Responder) -> Iterator[Stub]:
+def serving(respond: Responder, host: str = "127.0.0.1") -> Iterator[Stub]:
     """Run a server on a free port of this machine until the end of the block."""
-    stub, ready = Stub(respond), threading.Event()
+    stub, ready = Stub(respond, host), threading.Event()
     thread = threading.Thread(target=lambda: asyncio.run(stub.run(ready)), daemon=True)
     thread.start()
     assert ready.wait(NEVER_S)

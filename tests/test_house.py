@@ -271,7 +271,6 @@ READS_CLOCKS = {
     "commands.py": "waits for an event up to NEVER_S, the one limit",
     "growth.py": "compares CPU times, and again while they look bad",
     "doors/test_interrupts.py": "a child that stays where it is until it is interrupted",
-    "doors/test_shared_runs.py": "a server that stays away for longer than a lease",
     "stub_servers.py": "notes when requests arrive; only slow tests read it",
     "doors/test_slow_server_cli.py": "a server that answers slowly, seconds before the deadline",
     "test_house.py": "names the clocks",

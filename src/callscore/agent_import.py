@@ -104,6 +104,12 @@ def _write_scenarios(traces: Sequence[AgentTrace], out: Path) -> AgentImport:
         _write_json(out / "scenarios" / f"{trace.id}.json", value)
     failed = [trace.id for trace in traces if trace.error]
     notes = [f"{name}: ended with an error; its steps stop there" for name in failed]
+    prompted = sum(any(event.role == "system" for event in trace.events) for trace in traces)
+    if prompted:
+        notes.append(
+            f"the system prompts of {show_count(prompted, 'conversation')} are left out: give "
+            "yours under prompts of the eval file, and what a step needs as a system step"
+        )
     notes.append("the expected steps are what the agent did: confirm or correct each scenario")
     return AgentImport(
         [

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar
 
 import msgspec
 
@@ -16,6 +16,7 @@ from callscore.config.score import (
     ScoreConfig,
     default_embedder,
     embedder_choice,
+    is_json_file,
     judge_choice,
     read_decide,
 )
@@ -26,18 +27,19 @@ from callscore.core.run import JudgeSpec, ModelSpec
 from callscore.core.scorecard import Scorecard
 from callscore.engine.api_call import api_function
 from callscore.evaluate.block_scoring import ONE_PROCESS, Workers, score_blocks
-from callscore.evaluate.cases import duplicate_id, load_case, tasks_for
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.line_buffer import LineBuffer
 from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scorer import LineSinks, OnCase, OnLines, OnProgress, Sinks, ignore_progress
 from callscore.store.address import StoreAddress, read_address
-from callscore.store.files import atomic_write, check_new_folder, check_targets, lines_of
-from callscore.store.input_records import near_misses, read_case_head
+from callscore.store.files import atomic_write, check_new_folder, check_targets
 from callscore.store.memory_records import numbered_lines, record_rows
-from callscore.store.parquet_cases import is_parquet, parquet_lines
+from callscore.store.parquet_cases import is_parquet, local_path, parquet_lines
 from callscore.store.verdict_records import to_file_record
 from callscore.store.worklists import check_worklist, worklist_writer
+
+if TYPE_CHECKING:
+    from callscore.evaluate.case_checks import CaseCheck
 
 
 class DataFrame(Protocol):
@@ -268,22 +270,19 @@ def score_files(
     """
     targets.check((*config.cases, *config.outputs, *config.verdicts, *config.labels))
     with open_sinks(targets, progress) as sinks:
-        return _score(config, msgspec.structs.replace(sinks, on_case=on_case), workers)
-
-
-def _score(config: ScoreConfig, sinks: Sinks, workers: Workers) -> Scorecard:
-    config.check()
-    with _judge_runner(config) as judge_runner:
-        sinks = msgspec.structs.replace(sinks, judge_runner=judge_runner)
-        return scorecard(config, score_blocks(config, sinks, workers), judge_runner)
+        config.check()
+        with _judge_runner(config) as judge_runner:
+            sinks = msgspec.structs.replace(sinks, judge_runner=judge_runner, on_case=on_case)
+            return scorecard(config, score_blocks(config, sinks, workers), judge_runner)
 
 
 def read_other_files(config: ScoreConfig, *, need_output: bool = True) -> ScoreConfig:
     """The config with the cases of files that are not JSON Lines; raises DataError.
 
     These are `.json` files that have only one, Parquet, and scenarios of other packages
-    (`SUITE:FOLDER`).
+    (`SUITE:FOLDER`). A file may be named by a `file://` URL.
     """
+    config = msgspec.structs.replace(config, cases=tuple(map(local_path, config.cases)))
     if ":" in "".join(map(str, config.cases)):
         from callscore.config.scenarios import with_scenario_cases
 
@@ -293,7 +292,7 @@ def read_other_files(config: ScoreConfig, *, need_output: bool = True) -> ScoreC
         config = msgspec.structs.replace(
             config, cases=cases, case_lines={**config.case_lines, **lines}
         )
-    if not config.has_json_files:
+    if not any(map(is_json_file, config.cases)):
         return config
     from callscore.evaluate.single_cases import read_json_files
 
@@ -308,51 +307,12 @@ def _judge_runner(config: ScoreConfig) -> AbstractContextManager[JudgeRunner | N
     return open_judge_runner(config)
 
 
-class CaseCheck(msgspec.Struct, frozen=True):
-    """The result of checking case files: usable cases by task, and one error per unusable case.
-
-    `warnings` are about usable cases whose prompt does not ask for everything that is scored.
-    """
-
-    tasks: Mapping[str, int]
-    problems: Sequence[DataError]
-    warnings: Sequence[DataError]
-    notes: Sequence[str] = ()
-    """The scores of trivial answers, and what the data cannot show (C-135)."""
-    statistics: Sequence[str] = ()
-    """Statistics of the data set."""
-
-
-def check_cases(paths: Sequence[Path]) -> CaseCheck:
+def check_cases(paths: Sequence[Path], workers: int | None = 1) -> CaseCheck:
     """Read every case like scoring, without stopping at the first problem."""
-    from callscore.evaluate.data_statistics import DataStatistics  # scoring does not need it
-    from callscore.scorecard.floors import DataFloors
+    from callscore.evaluate.case_checks import check_case_files  # scoring does not need it
 
     config = read_other_files(ScoreConfig(cases=paths), need_output=False)
-    tasks = tasks_for(config)
-    seen: set[str] = set()
-    counts: dict[str, int] = {}
-    found: list[DataError] = []
-    warnings: list[DataError] = []
-    floors = DataFloors(config.catalog.formula)
-    statistics = DataStatistics()
-    for line in lines_of(config.case_sources):
-        try:
-            loaded = load_case(line, tasks)
-            case = loaded.case
-            if read_case_head(line).id in seen:
-                raise duplicate_id(case.id, line)
-        except DataError as error:
-            found.append(error)
-            continue
-        seen.add(case.id)
-        counts[case.task] = counts.get(case.task, 0) + 1
-        floors.add(loaded.task, loaded.reference)
-        statistics.add(case)
-        found_in = loaded.task.warnings(case, loaded.reference)
-        warnings += [warning.with_place(line.place, case.id) for warning in found_in]
-        warnings += [warning.with_place(line.place, case.id) for warning in near_misses(line)]
-    return CaseCheck(counts, found, warnings, floors.data_notes(), list(statistics.lines()))
+    return check_case_files(config, workers)
 
 
 class LineWriter:

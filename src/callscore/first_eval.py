@@ -11,6 +11,7 @@ import msgspec
 
 from callscore.config.eval_schema import eval_schema
 from callscore.core.errors import CallscoreError, UsageError
+from callscore.report.numbers import show_count
 from callscore.store.files import atomic_write
 
 SCHEMA_FILE = "eval.schema.json"
@@ -176,5 +177,6 @@ def try_eval(path: Path) -> str:
     models = result.card.models if result.card is not None else ()
     tasks = ", ".join(models[0].tasks) if models else "none"
     return (
-        f"tried {len(prepared.survey.ids)} cases with simulated models: it works (tasks: {tasks})"
+        f"tried {show_count(len(prepared.survey.ids), 'case')} with simulated models: "
+        f"it works (tasks: {tasks})"
     )

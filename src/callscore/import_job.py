@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,14 @@ from callscore.config.redaction import RedactOptions
 from callscore.core.errors import ConfigError, DataError, UsageError
 from callscore.importers.conversation import Conversation
 from callscore.importers.folder import (
+    FilePart,
     ImportOptions,
     ImportReport,
     import_files,
     list_files,
     parse_roles,
+    read_file,
+    read_files,
 )
 from callscore.importers.forms.evaluations import read_evaluations
 from callscore.importers.forms.marks import MarkOptions, parse_columns
@@ -35,13 +38,20 @@ from callscore.metrics.forms.form import (
     qa_config,
     scored_questions,
 )
-from callscore.privacy.redactor import Placeholders
+from callscore.privacy.redactor import Placeholders, RedactionReport
+from callscore.processes.cores import count_processes
+from callscore.processes.pool import ProcessPool
 from callscore.report.numbers import show_count
 from callscore.report.safe_text import escape_json
 from callscore.store.files import atomic_write, check_targets
 
 FORM_TASK = "qa"
 """The task whose cases have a filled-in form."""
+FEW_FILES = 500
+"""With more, they are read with one process per core unless a number is given."""
+Records = list[dict[str, Any]]
+"""The line of a call, and those of its outputs."""
+Redacted = tuple[Records, RedactionReport]
 
 
 class ImportJob(msgspec.Struct, frozen=True):
@@ -63,6 +73,7 @@ class ImportJob(msgspec.Struct, frozen=True):
     outputs: Path | None = None
     report: Path | None = None
     redact: RedactOptions | None = None
+    workers: int | None = 1
 
     def check(self) -> None:
         """Raise UsageError for options that exclude each other, or targets that are also read."""
@@ -214,20 +225,15 @@ def run_import(job: ImportJob) -> ImportResult:
     report = ImportReport()
     options = ImportOptions(job.format, parse_roles(job.roles), job.lang, parse_map(job.fields))
     converter = _make_converter(job)
-    redactor = job.redact.redactor() if job.redact is not None else None
-    written = 0
+    written, redacted = 0, RedactionReport()
     with ExitStack() as stack:
         write = stack.enter_context(line_writer(job.out))
         write_output = stack.enter_context(line_writer(job.outputs))
-        for call in import_files(job.paths, options, report):
-            record = converter.convert(call)
-            if record is None:
-                continue
+        processes = Processes(job, stack)
+        calls = import_files(job.paths, options, report, processes.read)
+        for lines, replaced in processes.redact(_records(calls, converter)):
             written += 1
-            lines = [record, *convert_outputs(call, record["id"])]
-            if redactor is not None:
-                placeholders = Placeholders()
-                lines = [redactor.redact_record(line, placeholders) for line in lines]
+            redacted.add(replaced)
             write(lines[0])
             for line in lines[1:]:
                 write_output(line)
@@ -236,8 +242,61 @@ def run_import(job: ImportJob) -> ImportResult:
                 file.write(escape_json(msgspec.json.format(msgspec.json.encode(report))))
         _check_not_empty(report, written, converter)
     kind = "call" if job.form is None and job.task is None else "case"
-    notes = converter.notes() + (redactor.report.lines() if redactor is not None else [])
+    notes = converter.notes() + (redacted.lines() if job.redact is not None else [])
     return ImportResult(report, show_count(written, kind), notes)
+
+
+def _records(calls: Iterable[Conversation], converter: TranscriptConverter) -> Iterator[Records]:
+    """The line of every call that has one, and those of its outputs."""
+    for call in calls:
+        record = converter.convert(call)
+        if record is not None:
+            yield [record, *convert_outputs(call, record["id"])]
+
+
+class Processes:
+    """Reads files and redacts calls in several processes, with results in order; or in this one."""
+
+    def __init__(self, job: ImportJob, stack: ExitStack) -> None:
+        self._number = count_processes(job.workers, len(list_files(job.paths)), FEW_FILES)
+        self._redact = job.redact
+        self._stack = stack
+
+    def read(self, files: Sequence[Path], options: ImportOptions) -> Iterable[Iterable[FilePart]]:
+        """The parts of every file."""
+        if self._number == 1:
+            return read_files(files, options)
+        pool = ProcessPool[Path, Sequence[FilePart]](self._number, open_reader, options)
+        return self._stack.enter_context(pool).results(files, str)
+
+    def redact(self, calls: Iterable[Records]) -> Iterable[Redacted]:
+        """The lines of every call, redacted if that is wanted."""
+        if self._redact is None:
+            return ((lines, RedactionReport()) for lines in calls)
+        if self._number == 1:
+            return map(open_redactor(self._redact), calls)
+        pool = ProcessPool[Records, Redacted](self._number, open_redactor, self._redact)
+        return self._stack.enter_context(pool).results(calls, _name_of)
+
+
+def _name_of(lines: Records) -> str:
+    return f"call {lines[0]['id']!r}"
+
+
+def open_reader(options: ImportOptions) -> Callable[[Path], Sequence[FilePart]]:
+    """A function that reads one file after another."""
+    return lambda path: list(read_file(path, options))
+
+
+def open_redactor(options: RedactOptions) -> Callable[[Records], Redacted]:
+    """A function that redacts the lines of one call after another."""
+    redactor = options.redactor()
+
+    def redact(lines: Records) -> Redacted:
+        redactor.report, placeholders = RedactionReport(), Placeholders()
+        return [redactor.redact_record(line, placeholders) for line in lines], redactor.report
+
+    return redact
 
 
 def _check_not_empty(report: ImportReport, written: int, converter: TranscriptConverter) -> None:

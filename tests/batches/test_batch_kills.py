@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from batch_runs import Eval, evaluating
 from batch_vendors import VENDORS
 from command_server import NEVER_S
 from commands import environment, line_of, wait_for
+from postgres_server import PostgresServer
 from stub_servers import Behaviour, Hang, Reset
 
 CASES = 4
@@ -86,8 +88,19 @@ A_SAMPLE = [
 def test_a_kill_at_every_arrow_loses_nothing_and_sends_nothing_twice(
     tmp_path: Path, provider: str
 ) -> None:
+    kill_at_every_arrow(tmp_path, provider)
+
+
+@pytest.mark.slow
+def test_a_kill_at_every_arrow_loses_nothing_in_a_database_either(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    kill_at_every_arrow(tmp_path, "openai", extra={"store": postgres.new_store()})
+
+
+def kill_at_every_arrow(folder: Path, provider: str, **extra: Any) -> None:
     vendor = VENDORS[provider](polls=2)
-    with evaluating(tmp_path, vendor, cases=CASES) as eval_:
+    with evaluating(folder, vendor, cases=CASES, **extra) as eval_:
         for op, when in [*POINTS[provider], *THEN]:
             killed_at(eval_, op, when)
         code, errors = run(eval_, env={"DIE_AFTER": "2"})

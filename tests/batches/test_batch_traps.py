@@ -11,6 +11,7 @@ import pytest
 from batch_runs import Clock, Eval, evaluating, timing
 from batch_vendors import VENDORS, AnthropicVendor, GeminiVendor, OpenAIVendor
 from callscore.core.errors import CallscoreError
+from postgres_server import PostgresServer
 from stub_servers import Answer, Behaviour, Bytes, Json, Reset, openai_error
 
 HALF, FULL = (11 * 0.5 + 7 * 1.0) / 1e6, (11 * 1.0 + 7 * 2.0) / 1e6
@@ -38,6 +39,25 @@ def test_what_a_completed_job_has_not_answered_is_sent_live_at_the_full_price(
         assert set(vendor.sent.values()) == {1}
         if provider != "anthropic":  # the stub's message has more tokens
             assert eval_.record().cost_usd == pytest.approx(2 * HALF + FULL)
+
+
+def test_a_database_keeps_jobs_and_what_they_leave_over_is_sent_live(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """With a budget of its own, and a rate that it shares with all workers."""
+    vendor = OpenAIVendor()
+    vendor.refused = {1}
+    extra = {"store": postgres.new_store(), "budget_usd": 5}
+    limits = {"rpm": 6_000}
+    with timing(), evaluating(tmp_path, vendor, extra=extra, limits=limits) as eval_:
+        assert answered(eval_) == (3, 0, [])
+        assert vendor.live == 1
+        assert set(vendor.sent.values()) == {1}
+        assert eval_.record().cost_usd == pytest.approx(2 * HALF + FULL)
+        assert postgres.execute("SELECT kind FROM callscore.buckets") == [("requests",)]
+        assert not eval_.jobs()
+        assert answered(eval_) == (3, 0, [])
+        assert set(vendor.sent.values()) == {1}
 
 
 def test_a_job_may_complete_with_only_an_error_file(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 from pathlib import Path
 
@@ -54,6 +56,20 @@ def test_a_seeded_difference_is_found_and_paired_by_scenario(folder: Path) -> No
     assert changed <= {
         f"orchestration.{name}" for name in ("success", "plan", "name", "key", "value")
     }
+
+
+def test_plan_and_compare_say_the_same_of_a_few_scenarios(tmp_path: Path) -> None:
+    config = eval_file(tmp_path, [PERFECT, WORSE], data=SCENARIOS)
+    store = ("--store", tmp_path / "runs.db")
+    assert run("run", config, *store, "--limit", 4).returncode == 0
+    said = []
+    for command in (("plan", config), ("compare", f"{config}:p", f"{config}:w")):
+        done = run(*command, *store)
+        assert done.returncode == 0, done.stderr
+        said.append(" ".join(done.stdout.split()))
+    assert "Scenarios needed, from" in said[0]
+    found = [re.findall(r"they differ in \d scenarios, and no test can", text) for text in said]
+    assert set(found[0]) == set(found[1]) and len(set(found[0])) == 1
 
 
 def test_equal_models_are_not_distinguished(folder: Path) -> None:
@@ -138,6 +154,10 @@ def _values(found: callscore.Comparison) -> Json:
     }
 
 
+def _numbers(document: Json) -> tuple[object, object]:
+    return document["overall_statistics"], document["detailed_results"]
+
+
 @pytest.mark.parametrize("mode", ["standard", pytest.param("compat", marks=pytest.mark.slow)])
 def test_result_files_of_scenarios_are_compared_like_their_runs(tmp_path: Path, mode: str) -> None:
     """In two languages, with repeats and prices; the files are all that is known."""
@@ -160,6 +180,12 @@ def test_result_files_of_scenarios_are_compared_like_their_runs(tmp_path: Path, 
     of_files = callscore.compare(tmp_path / "w.json", tmp_path / "p.json", all_rows=True)
     expected = callscore.compare(f"{both}:w", f"{both}:p", all_rows=True)
     assert (of_files.calls, of_files.unit) == (6, "scenario")
+    assert run("report", both, "-o", tmp_path / "both.001").returncode == 0
+    for file in (tmp_path / "both.001").iterdir():
+        name, language, _ = file.name.split(".")
+        one = read_json(tmp_path / f"{name}.json")["languages"][language]
+        assert _numbers(read_json(file)) == _numbers(one)
+    assert len(list((tmp_path / "both.001").iterdir())) == 4
     assert _values(of_files) == {
         row.key: [row.first, row.second, row.difference]
         for row in expected.rows
@@ -209,6 +235,8 @@ def test_recorded_outputs_are_compared_reported_and_kept_as_a_baseline_by_their_
     done = run("report", large, "--format", "md")
     assert done.returncode == 0, done.stderr
     assert "Scenario Score" in done.stdout
+    done = run("report", large, "--format", "document-001")
+    assert json.loads(done.stdout) == read_json(large)
     done = run("baseline", "set", large, "-o", tmp_path / "baseline.json")
     assert done.returncode == 0, done.stderr
     (model,) = read_json(tmp_path / "baseline.json")["models"].values()

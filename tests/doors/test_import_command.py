@@ -263,3 +263,23 @@ def test_c139_a_question_without_any_mark_is_an_error_unless_it_is_allowed(
     allowed = import_marks(tmp_path, "--allow-unmarked")
     assert allowed.returncode == 0, allowed.stderr
     assert "24 of 24 calls have no mark for 'verification'" in allowed.stdout
+
+
+def test_no_number_of_processes_changes_what_an_import_writes_and_prints(tmp_path: Path) -> None:
+    calls = tmp_path / "calls"
+    calls.mkdir()
+    for name in ("voices.vtt", "contact-lens.json", "openai-evals.jsonl"):
+        (calls / name).write_bytes(EVERY_FORMAT[name][1]())
+    (calls / "said.txt").write_text("agent: My number is 555-010-4477.\ncustomer: Thank you.\n")
+    (calls / "broken.json").write_text("{")
+    found = []
+    for number in (1, 3):
+        out = tmp_path / str(number)
+        out.mkdir()
+        files = ("-o", out / "calls", "--report", out / "report", "--outputs", out / "outputs")
+        done = run("import", calls, "--redact", "--workers", number, *files)
+        assert done.returncode == 2 and "1 of" in done.stderr, done.stderr
+        written = {path.name: path.read_bytes() for path in out.iterdir()}
+        found.append((written, done.stdout.replace(str(out), ""), done.stderr))
+    assert found[0] == found[1]
+    assert b"[PHONE_1]" in found[0][0]["calls"] and found[0][0]["outputs"]

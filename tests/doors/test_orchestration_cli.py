@@ -399,7 +399,7 @@ def test_validate_names_what_is_no_scenario(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "1.yaml" in done.stderr
     assert "2.yaml: byte 0 is not UTF-8" in done.stderr
-    assert "2 files are not scenarios" in done.stderr
+    assert "2 files cannot be used" in done.stderr
 
 
 @needs_fixtures

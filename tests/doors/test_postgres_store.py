@@ -12,13 +12,18 @@ from stub_servers import FaultyChat, serving
 
 CASES = 70
 REPLIES = 2 * CASES
+SQL = """
+SELECT case_id, model, text, score, count(value) FROM replies JOIN results USING (case_id, model)
+JOIN metrics USING (case_id, model) GROUP BY ALL ORDER BY ALL
+"""
 
 
 def test_commands_read_from_a_database_what_they_read_from_a_file(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     cases_file(tmp_path, CASES)
-    written, url = {}, postgres.new_store()
+    written: dict[str, list[object]] = {}
+    url = postgres.new_store()
     with serving(FaultyChat(right_answer)) as stub:
         for place, store in (("file", "runs.db"), ("database", url)):
             config = eval_file(
@@ -28,7 +33,11 @@ def test_commands_read_from_a_database_what_they_read_from_a_file(
             ran = commands.run("run", config, "--results", files[0], "--json", files[1])
             assert ran.returncode == 0, ran.stderr
             commands.run("report", config, "--format", "md", "-o", files[2])
-            written[place] = [file.read_bytes() for file in files]
+            asked = commands.run(
+                "query", "1", SQL, "--store", store, "--format", "csv", cwd=tmp_path
+            )
+            assert asked.stdout.count("\n") == REPLIES + 1, asked.stderr
+            written[place] = [asked.stdout, *(file.read_bytes() for file in files)]
     assert written["file"] == written["database"]
     listed = commands.run("runs", "--store", url, "--json")
     (record,) = map(json.loads, listed.stdout.splitlines())

@@ -1,9 +1,12 @@
-"""`--engine ray`: the nodes of a cluster score blocks, to the same bytes as one process."""
+"""`--engine ray`: the nodes of a cluster score blocks and send requests, to the same bytes as one
+process.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
@@ -13,9 +16,13 @@ import pytest
 import commands
 from builders import Json
 from callscore.core.blocks import BLOCK
+from command_server import NEVER_S
+from eval_files import cases_file, eval_file
+from postgres_server import PostgresServer
 from random_calls.dataset import make_dataset
 from ray_nodes import NODE_KEY, RayNodes, kill, ray_nodes, write_token
 from scored_calls import write_records
+from shared_runs import SHORT_LEASE_S, SLOTS, SharedTrial, local_results, shared_trial
 
 CASES = 2 * BLOCK.cases + 50
 SECRET_WORDS = "I want my money for the purple umbrella."
@@ -218,6 +225,100 @@ def test_a_cluster_that_demands_no_token_gets_no_data(cases: Path) -> None:
         assert "the cluster runs without tokens" in done.stderr
 
 
-def test_a_cluster_does_not_call_models(tmp_path: Path) -> None:
-    done = commands.run("run", tmp_path / "eval.yaml", "--engine", "ray")
-    assert (done.returncode, "a Ray cluster does not call models" in done.stderr) == (2, True)
+@pytest.mark.parametrize(
+    ("store", "options", "message"),
+    [
+        ("runs.db", (), "the nodes need a store that they reach"),
+        ("postgresql://u@localhost/evals", ("--race",), "are sent by one process"),
+        ("postgresql://u@localhost/evals", ("--rescore", "1"), "--rescore sends nothing"),
+    ],
+)
+def test_a_run_that_nodes_cannot_share_is_refused(
+    tmp_path: Path, store: str, options: Sequence[str], message: str
+) -> None:
+    cases_file(tmp_path, 1)
+    models = [{"name": name, "provider": "baseline"} for name in "ab"]
+    config = eval_file(tmp_path, models, store=store)
+    env = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0"}
+    given = ("--engine", "ray", "--ray-address", "a:1", *options)
+    done = commands.run("run", config, *given, env=env)
+    assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+
+
+REQUESTS = 256
+"""Four chunks: one for this machine, and more than one for each of the two nodes."""
+
+
+def start_on_nodes(
+    trial: SharedTrial, cluster: RayNodes, *options: object
+) -> subprocess.Popen[str]:
+    """Start a run whose nodes all have chunks before anything is answered."""
+    trial.gate.hold()
+    run = trial.start_run("--engine", "ray", *options, env=cluster.env)
+    commands.wait_for(lambda: len(trial.workers()), 3)
+    return run
+
+
+def test_the_nodes_send_requests_with_their_own_keys(
+    postgres: PostgresServer, tmp_path: Path, cluster: RayNodes
+) -> None:
+    with shared_trial(tmp_path, postgres, REQUESTS) as trial:
+        run = start_on_nodes(trial, cluster)
+        trial.gate.open()
+        assert "complete" in trial.end(run)
+        trial.check(REQUESTS, most_second_sends=0)
+        paid = postgres.execute("SELECT count(DISTINCT worker) FROM callscore.payments")
+        assert paid == [(3,)]
+        assert postgres.execute("SELECT 1 FROM callscore.workers") == []
+        assert (tmp_path / "shared.jsonl").read_bytes() == local_results(trial)
+    hidden = [text.encode() for text in (commands.KEY, NODE_KEY, cluster.token)]
+    files = cluster.files()
+    assert [path for path in files if any(text in path.read_bytes() for text in hidden)] == []
+
+
+@pytest.mark.slow
+def test_a_node_that_cannot_send_says_why_and_the_others_send(
+    postgres: PostgresServer, tmp_path: Path, cluster: RayNodes
+) -> None:
+    with shared_trial(tmp_path, postgres, 64, model={"api_key_env": "ONLY_HERE"}) as trial:
+        env = {**cluster.env, "ONLY_HERE": commands.KEY}
+        out = trial.end(trial.start_run("--engine", "ray", env=env))
+        assert out.count("Ray node ") == 2
+        assert out.count("ONLY_HERE") >= 2
+        trial.check(64, most_second_sends=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lost", ["process", "node"])
+def test_a_killed_node_or_process_costs_at_most_its_slots(
+    postgres: PostgresServer, tmp_path: Path, cluster: RayNodes, lost: str
+) -> None:
+    added = cluster.add_node() if lost == "node" else None
+    number = 3 if added is None else 4
+    with shared_trial(tmp_path, postgres, 2 * REQUESTS, lease_s=SHORT_LEASE_S) as trial:
+        trial.gate.hold()
+        run = trial.start_run("--engine", "ray", env=cluster.env)
+        commands.wait_for(lambda: len(trial.workers()), number)
+        trial.wait_for_sends(1)
+        kill(cluster.working()[0] if added is None else added)
+        dead = "SELECT 1 FROM callscore.workers WHERE dead"
+        commands.wait_for(lambda: len(trial.rows(dead)), 1)
+        trial.gate.open()
+        trial.end(run)
+        trial.check(2 * REQUESTS, most_second_sends=number * SLOTS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_driver_is_resumed(
+    postgres: PostgresServer, tmp_path: Path, cluster: RayNodes, number: signal.Signals
+) -> None:
+    with shared_trial(tmp_path, postgres, REQUESTS, lease_s=SHORT_LEASE_S) as trial:
+        run = start_on_nodes(trial, cluster)
+        run.send_signal(number)
+        trial.gate.open()
+        run.communicate(timeout=NEVER_S)
+        assert run.returncode == (-9 if number == signal.SIGKILL else 130)
+        commands.wait_for(lambda: -len(cluster.working()), 0)
+        trial.end(trial.start_run("--resume"))
+        trial.check(REQUESTS, most_second_sends=3 * SLOTS if number == signal.SIGKILL else 0)

@@ -587,4 +587,6 @@ def test_c138_a_run_of_scenarios_prints_its_decision_first_and_last(tmp_path: Pa
     shown = told("run", path, "--json", tmp_path / "r.json").splitlines()
     decided = [line for line in shown if line.startswith(("LIKELY  ", "HOW SURE  "))]
     assert len(decided) == 4 and decided[:2] == decided[2:]
-    assert shown[0].startswith("LIKELY  ")
+    assert shown[1].startswith("LIKELY  "), "below the title"
+    rows = {line.strip().partition("  ")[0] for line in shown}
+    assert {"Scenario Success", "Latency of a scenario, p50 / p95"} <= rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from random import Random
@@ -13,12 +14,16 @@ import pytest
 from builders import Json
 from callscore.config.score import ScoreConfig
 from callscore.core.blocks import BLOCK, BlockSize
+from callscore.embeddings.encoder import CosineEmbedder
+from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.scorer import Sinks
 from callscore.evaluate.scoring_pass import open_pass
 from callscore.evaluate.sums import Tallies
 from callscore.scorecard.tally import TaskTally
+from encoders import TableEncoder
 from random_calls.dataset import make_dataset
 from scored_calls import write_records
+from translation_cases import outcome
 
 SIZE = BlockSize(sub_block=7, sub_blocks=2)
 
@@ -103,3 +108,50 @@ def test_another_order_of_adding_would_change_last_digits(
     ]
     assert all(one == pytest.approx(other, rel=1e-12) for one, other in pairs)
     assert any(one != other for one, other in pairs)
+
+
+class CrowdEncoder(TableEncoder):
+    """Vectors that depend on how many texts are encoded together, as those of models do."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+
+    async def encode(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        self.asked.append(list(texts))
+        return [(1.0, len(text), 1 / len(texts)) for text in texts]
+
+
+def verdicts_of(folder: Path, cases: Sequence[Json], size: BlockSize) -> list[object]:
+    """What an embedder that is cached says about these cases."""
+    config = ScoreConfig(
+        cases=[write_records(folder, "cases", cases)], judge="offline", embedder="chrf"
+    )
+    found: list[object] = []
+    with open_judge_runner(config) as judge_runner:
+        judge_runner.embedder = CosineEmbedder(CrowdEncoder())
+        sinks = Sinks(lambda result: None, None, found.append, judge_runner=judge_runner)
+        with closing(open_pass(config, sinks, blocks=size)) as scoring:
+            scoring.finish()
+    return found
+
+
+def test_a_block_forgets_the_vectors_of_the_blocks_before_it(tmp_path: Path) -> None:
+    people, model = ["I want a refund", "and my card"], ["I would like it", "also a card"]
+    cases = [
+        {
+            "id": f"case-{number}",
+            "task": "translation",
+            "transcript": "Quiero",
+            "config": {"target_language": "en"},
+            "expected_outcome": outcome(people[:number]),
+            "model_output": outcome(model[:number]),
+        }
+        for number in (1, 2)
+    ]
+    one_by_one, together = BlockSize(1, 1), BlockSize(2, 1)
+    alone = [
+        *verdicts_of(tmp_path, cases[:1], together),
+        *verdicts_of(tmp_path, cases[1:], together),
+    ]
+    assert verdicts_of(tmp_path, cases, one_by_one) == alone
+    assert verdicts_of(tmp_path, cases, together) != alone  # or the first could not fail

@@ -478,9 +478,9 @@ FORGED_KEYS: Sequence[tuple[str, Sequence[Any]]] = [
 @pytest.mark.parametrize("without_text", [False, True])
 @pytest.mark.parametrize(("name", "path"), FORGED_KEYS, ids=lambda value: str(value))
 def test_a_forged_task_row_or_part_is_a_difference(
-    sample: ReportSource, name: str, path: Sequence[Any], without_text: bool, tmp_path: Path
+    stored: ReportSource, name: str, path: Sequence[Any], without_text: bool, tmp_path: Path
 ) -> None:
-    files = unzipped(written(sample, ReportOptions(without_text=without_text)))
+    files = unzipped(written(stored, ReportOptions(without_text=without_text)))
     first, rest = files[name], b""
     if name == "results.jsonl":
         first, _, rest = files[name].partition(b"\n")

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
+import pyarrow
 import pytest
 
 from commands import run
@@ -15,7 +20,7 @@ SCHEMA = {"type": "object", "properties": {"people": {"type": "integer"}}, "requ
 FIND = {"name": "find", "description": "Finds a table.", "parameters": SCHEMA}
 OPENAI_TOOLS = [{"type": "function", "function": FIND}]
 CALL = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"people": 4}'}}
-OPENAI = [
+OPENAI: list[dict[str, Any]] = [
     {"role": "system", "content": "You book tables."},
     {"role": "user", "content": "A table"},
     {"role": "assistant", "content": "For how many?"},
@@ -156,6 +161,37 @@ FORMS: dict[str, Any] = {
         "extra": {"invocation_params": {"model": "desk", "tools": OPENAI_TOOLS}},
     },
 }
+FORMS["openllmetry"] = {
+    "context": {"trace_id": "book"},
+    "attributes": {
+        "gen_ai.request.model": "desk",
+        "gen_ai.tool.definitions": [FIND],
+        **{
+            f"gen_ai.prompt.{place}.{key}": value
+            for place, message in enumerate(OPENAI)
+            for key, value in message.items()
+            if key != "tool_calls"
+        },
+        "gen_ai.prompt.4.tool_calls.0.id": "c1",
+        "gen_ai.prompt.4.tool_calls.0.name": "find",
+        "gen_ai.prompt.4.tool_calls.0.arguments": '{"people": 4}',
+        **{f"gen_ai.completion.0.{key}": value for key, value in LAST.items()},
+    },
+}
+FORMS["tool spans"] = [
+    {
+        "trace_id": "book",
+        "attributes": {**SPAN, "gen_ai.input.messages": json.dumps(PARTS[:4])},
+    },
+    {
+        "trace_id": "book",
+        "attributes": {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.call.id": "c1",
+            "gen_ai.tool.call.result": '{"tables": [12]}',
+        },
+    },
+]
 STEPS = [
     {"user": "A table"},
     {"assistant": {"status": "AWAITING_USER_INPUT", "message": "For how many?"}},
@@ -250,18 +286,48 @@ def test_two_recorded_models_are_scored_together(tmp_path: Path) -> None:
     assert (tmp_path / "both.right.und.json").exists()
 
 
-def test_an_error_stays_an_error(tmp_path: Path) -> None:
+def zstd_archive(parts: Mapping[str, Any]) -> bytes:
+    """A zip file as Inspect writes it with zstd, which zipfile cannot write before Python 3.14."""
+    packed = BytesIO()
+    with ZipFile(packed, "w") as archive:
+        for name, value in parts.items():
+            raw = json.dumps(value).encode()
+            archive.writestr(name, pyarrow.Codec("zstd").compress(raw, asbytes=True))
+            archive.infolist()[-1].file_size = len(raw)
+            archive.infolist()[-1].compress_type = 93
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize("is_archive", [False, True])
+def test_an_inspect_log_keeps_its_calls_long_texts_and_errors(
+    is_archive: bool, tmp_path: Path
+) -> None:
     imported(write(tmp_path / "book.jsonl", FORMS["openai"]), tmp_path / "desk")
     confirm(tmp_path / "desk" / "scenarios")
-    sample = {"id": "book", "epoch": 1, "messages": OPENAI[:3], "error": {"message": "429"}}
-    log = {"eval": {"model": "openai/x"}, "samples": [sample]}
-    source = tmp_path / "log.json"
-    source.write_text(json.dumps(log))
-    (tmp_path / "desk" / "scenarios" / "book.json").rename(
-        tmp_path / "desk" / "scenarios" / "book-1.json"
+    call = {"id": "c1", "function": "find", "arguments": {"people": 4}}
+    asked = [*OPENAI[:1], {"role": "user", "content": "attachment://a1"}, *OPENAI[2:4]]
+    right = [*asked, {"role": "assistant", "content": "", "tool_calls": [call]}]
+    about = {"epoch": 1, "attachments": {"a1": "A table"}}
+    samples = [
+        {"id": "book", "messages": right, **about},
+        {"id": "late", "messages": asked[:3], "error": {"message": "429"}, **about},
+    ]
+    header = {"eval": {"model": "openai/x"}}
+    source = tmp_path / ("log.eval" if is_archive else "log.json")
+    parts = {f"samples/{sample['id']}_epoch_1.json": sample for sample in samples}
+    source.write_bytes(
+        zstd_archive({"header.json": header, **parts})
+        if is_archive
+        else json.dumps({**header, "samples": samples}).encode()
     )
-    imported(source, tmp_path / "runs", "--scenarios", tmp_path / "desk" / "scenarios")
-    answers = read_json(tmp_path / "runs" / "openai_x" / "book-1_out.json")["runs"][0]["answers"]
+    imported(source, tmp_path / "again")
+    steps = read_json(tmp_path / "again" / "scenarios" / "book-1.json")["steps"]
+    assert (steps[0], steps[-1]["assistant"]["tool"]) == ({"user": "A table"}, "find")
+    scenarios = tmp_path / "desk" / "scenarios"
+    shutil.copy(scenarios / "book.json", scenarios / "book-1.json")
+    shutil.copy(scenarios / "book.json", scenarios / "late-1.json")
+    imported(source, tmp_path / "runs", "--scenarios", scenarios)
+    answers = read_json(tmp_path / "runs" / "openai_x" / "late-1_out.json")["runs"][0]["answers"]
     assert answers[1] == {"step": 4, "error": "429"}
 
 
@@ -296,7 +362,7 @@ def test_a_recorded_voice_call_keeps_its_tool_calls(tmp_path: Path) -> None:
     assert steps[-1] == {"assistant": {"tool": "find", "arguments": {"people": 4}}}
 
 
-TAU2 = {
+TAU2: dict[str, Any] = {
     "info": {"agent_info": {"llm": "desk"}},
     "tasks": [
         {
@@ -352,6 +418,32 @@ def test_a_tau2_file_is_scored_against_its_own_actions(tmp_path: Path) -> None:
     assert found[0]["score"] == 1.0
 
 
+def test_two_models_of_tau2_and_simulations_in_files_of_their_own_are_read(
+    tmp_path: Path,
+) -> None:
+    other = {**TAU2, "info": {"agent_info": {"llm": "other"}}}
+    failed = {**TAU2["simulations"][0], "messages": [], "termination_reason": "agent_error"}
+    files = {
+        "one/results.json": TAU2,
+        "two/results.json": {**other, "simulations": None, "simulation_index": []},
+        "two/simulations/a.json": TAU2["simulations"][0],
+        "two/simulations/b.json": failed,
+    }
+    for name, value in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(json.dumps(value))
+    imported(tmp_path / "one", tmp_path / "tau2", tmp_path / "two")
+    found = {(one["model"], one["run"]): one for one in score(tmp_path / "tau2")}
+    assert {key: line["status"] for key, line in found.items()} == {
+        ("desk", 1): "valid",
+        ("desk", 2): "error",
+        ("other", 1): "valid",
+        ("other", 2): "valid",
+    }
+    assert (found["other", 1]["score"], found["other", 2]["score"]) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("folder", ["desk", "desk/non_live"])
 @pytest.mark.parametrize(
     ("result", "expected"),
     [
@@ -363,17 +455,18 @@ def test_a_tau2_file_is_scored_against_its_own_actions(tmp_path: Path) -> None:
     ],
 )
 def test_a_bfcl_result_is_scored_against_its_possible_answer(
-    tmp_path: Path, result: Any, expected: float
+    tmp_path: Path, result: Any, expected: float, folder: str
 ) -> None:
-    (tmp_path / "desk").mkdir()
+    file = f"{folder}/BFCL_v4_simple_result.json"
+    (tmp_path / folder).mkdir(parents=True)
     tool = {"name": "gene.find", "parameters": {"type": "dict", "properties": {}}}
     question = [[{"role": "user", "content": "Find rs1"}]]
     write(tmp_path / "questions.json", {"id": "s_1", "question": question, "function": [tool]})
     write(
         tmp_path / "answers.json", {"id": "s_1", "ground_truth": [{"gene.find": {"id": ["rs1"]}}]}
     )
-    write(tmp_path / "desk" / "result.json", {"id": "s_1", "result": result})
-    names = ("questions.json", "answers.json", "desk/result.json")
+    write(tmp_path / file, {"id": "s_1", "result": result})
+    names = ("questions.json", "answers.json", file)
     done = run("import", *(tmp_path / name for name in names), "--agents", "-o", tmp_path / "bfcl")
     assert done.returncode == 0, done.stderr
     (line,) = score(tmp_path / "bfcl")

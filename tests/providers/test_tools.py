@@ -28,8 +28,27 @@ def fail():
 def leave():
     raise SystemExit(3)
 
+released = threading.Event()
+
 def wait():
-    threading.Event().wait()
+    released.wait()
+
+class Stuck:
+    def __init__(self):
+        released.wait()
+
+    def answer(self):
+        return 1
+
+class Leaving:
+    def __init__(self):
+        raise SystemExit("no desk")
+
+    def answer(self):
+        return 1
+
+def release():
+    released.set()
 
 def long():
     return "x" * 50_000
@@ -147,6 +166,7 @@ def test_a_function_gets_the_arguments_by_name(folder: Path) -> None:
     [
         ("fail", {}, "no such table"),
         ("leave", {}, "SystemExit(3)"),
+        ("Leaving.answer", {}, "no desk"),
         ("double", {"numbr": 4}, "unexpected keyword argument 'numbr'"),
         ("odd", {}, "the tool returned no JSON"),
     ],
@@ -159,10 +179,15 @@ def test_an_error_of_a_function_is_a_result(
     assert message in value(result)["message"]
 
 
-def test_a_function_that_never_returns_times_out(folder: Path) -> None:
-    tools = {"wait": python("wait", timeout_s=0.01)}
-    [[result]] = carry_out(folder, tools, ([("wait", {})], []))
-    assert (result["is_error"], value(result)["error"]) == (True, "TIMEOUT")
+@pytest.mark.parametrize("name", ["wait", "Stuck.answer"])
+def test_a_function_that_never_returns_times_out_and_holds_nothing_up(
+    folder: Path, name: str
+) -> None:
+    tools = {"wait": python(name, timeout_s=0.01), "release": python("release")}
+    calls: Calls = [("wait", {}), ("release", {})]
+    [[waited, released]] = carry_out(folder, tools, (calls, []))
+    assert (waited["is_error"], value(waited)["error"]) == (True, "TIMEOUT")
+    assert "is_error" not in released, "the call after it is carried out, and ends its thread"
 
 
 def test_a_long_result_is_cut(folder: Path) -> None:

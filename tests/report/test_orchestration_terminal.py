@@ -45,6 +45,7 @@ def test_what_was_not_run_is_not_a_number() -> None:
     assert f"{'Average':44}{'n/a':>12}" in text
     assert f"{'  Plan':44}{'n/a':>12}" in text
     assert "warning      Plan is unavailable" in text
+    assert "structural similarity" not in text, "0.0 without a plan is no number"
 
 
 def test_a_scenario_that_failed_is_named() -> None:

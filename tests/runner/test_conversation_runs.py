@@ -199,6 +199,7 @@ def test_conversations_follow_a_race(folder: Path) -> None:
         ({"tools": {"find": {"python": "nope.py:find"}}}, "no such file"),
         ({"tools": {"find": {"python": "tools.py:nope"}}}, "no such function"),
         ({"tools": {"find": {"mcp": ["a"], "timeout_s": 0}}}, "expected at most 600 seconds"),
+        ({"tools": {"fnd": {"python": "tools.py:find"}}}, "tools.fnd: no card has the tool 'fnd'"),
         ({"stop": {"steps": 0}}, "expected at least 1"),
         ({"user": {"provider": "replay"}}, "cannot play a user"),
     ],

@@ -9,13 +9,13 @@ import pytest
 
 BENCH = Path(__file__).parents[2] / "bench" / "hops.py"
 MOST = {
-    ("score", "none"): 494,
-    ("score", "offline"): 885,
-    ("run", "none"): 872,
-    ("run", "offline"): 1000,
+    ("score", "none"): 451,
+    ("score", "offline"): 841,
+    ("run", "none"): 814,
+    ("run", "offline"): 940,
 }
 """By command and judge: more than this, and one case can no longer be followed. bench/README.md has
-the counts."""
+the counts; in a process with other tests there is one more."""
 
 
 @pytest.mark.parametrize(("command", "judge"), MOST)

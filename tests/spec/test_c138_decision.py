@@ -68,7 +68,7 @@ def test_c138_identical_answers_at_a_tenth_of_the_price_are_likely_with_50_calls
     tmp_path: Path,
 ) -> None:
     outputs = answers("big", 50, 10.0) + answers("small", 50, 1.0)
-    made = score(calls(50), outputs, tmp_path).card
+    made = score(calls(50), outputs, tmp_path, intervals=True).card
     assert words(made)[0] == "LIKELY small"
     assert "about 149 calls would show it if they are equal" in made.decision[0].why
 
@@ -77,7 +77,9 @@ def test_c138_identical_answers_at_a_tenth_of_the_price_are_recommended_with_200
     tmp_path: Path,
 ) -> None:
     outputs = answers("big", 200, 10.0) + answers("small", 200, 1.0)
-    assert words(score(calls(200), outputs, tmp_path).card)[0] == "RECOMMENDED small"
+    assert (
+        words(score(calls(200), outputs, tmp_path, intervals=True).card)[0] == "RECOMMENDED small"
+    )
 
 
 def test_c138_a_better_model_with_one_broken_reply_of_300_leaves_one_that_passes(
@@ -85,7 +87,7 @@ def test_c138_a_better_model_with_one_broken_reply_of_300_leaves_one_that_passes
 ) -> None:
     outputs = answers("a", 300, 1.0, wrong=24) + answers("b", 300, 1.0)
     outputs[300] = output("c0", "no JSON", "b", cost_usd=0.001)
-    made = score(calls(300), outputs, tmp_path).card
+    made = score(calls(300), outputs, tmp_path, intervals=True).card
     assert words(made)[0] == "ONLY ONE PASSES a"
     (out,) = [line for line in made.decision if line.word == "OUT"]
     assert out.models == ["b"] and "1 of 300 calls, 0.33 % [0.0–1.8], limit 0 %" in out.why
@@ -93,12 +95,12 @@ def test_c138_a_better_model_with_one_broken_reply_of_300_leaves_one_that_passes
 
 def test_c138_two_free_models_that_cannot_be_distinguished_tie(tmp_path: Path) -> None:
     outputs = answers("a", 30, 0.0) + answers("b", 30, 0.0)
-    assert words(score(calls(30), outputs, tmp_path).card)[0] == "TIE a b"
+    assert words(score(calls(30), outputs, tmp_path, intervals=True).card)[0] == "TIE a b"
 
 
 def test_c138_where_all_models_are_incomplete_nothing_is_decided(tmp_path: Path) -> None:
     outputs = answers("a", 10, 1.0) + answers("b", 8, 1.0)
-    made = score(calls(20), outputs, tmp_path).card
+    made = score(calls(20), outputs, tmp_path, intervals=True).card
     assert words(made)[:2] == ["NOT DECIDED a", "NOT DECIDED b"]
     assert not any("passes" in line.why.lower() or "block" in line.why for line in made.decision)
 
@@ -170,8 +172,8 @@ def test_c138_simulated_models_and_rules_are_marked(tmp_path: Path) -> None:
 
 def test_c138_decide_is_read_and_is_no_part_of_the_results(tmp_path: Path) -> None:
     outputs = answers("big", 200, 10.0) + answers("small", 200, 1.0, wrong=16)
-    plain = score(calls(200), outputs, tmp_path).card
-    by_quality = score(calls(200), outputs, tmp_path, decide={"by": "quality"}).card
+    plain = score(calls(200), outputs, tmp_path, intervals=True).card
+    by_quality = score(calls(200), outputs, tmp_path, intervals=True, decide={"by": "quality"}).card
     assert words(by_quality)[0].split()[-1] == "big"
     assert plain.signature == by_quality.signature
 
@@ -208,7 +210,7 @@ def test_c138_settings_of_the_command_line_and_the_file(tmp_path: Path) -> None:
 def test_c138_a_report_reads_a_stored_card_in_another_way(tmp_path: Path) -> None:
     outputs = answers("big", 200, 10.0) + answers("small", 200, 1.0, wrong=16)
     path, page = tmp_path / "card.json", tmp_path / "card.md"
-    made = score(calls(200), outputs, tmp_path).card
+    made = score(calls(200), outputs, tmp_path, intervals=True).card
     path.write_bytes(msgspec.json.encode(made))
     done = commands.run("report", path, "-o", page, "--decide", "by=efficiency")
     assert done.returncode == 0, done.stderr

@@ -147,7 +147,7 @@ def test_c82_intervals_are_of_the_same_final(tmp_path: Path) -> None:
     wrong = form(question(score=0), question("Q2"))
     right = form(question(), question("Q2"))
     outputs = [output(f"c{n}", wrong if n % 4 == 0 else right) for n in range(20)]
-    scored = score(cases, outputs, tmp_path)
+    scored = score(cases, outputs, tmp_path, intervals=True)
     assert scored.model.final.ci95 == scored.task().ci95 is not None
     assert scored.model.final.score == scored.task().score
 

@@ -22,10 +22,11 @@ from builders import (
     translation_outcome,
 )
 from calls_suite import all_tasks
-from callscore.app import CaseCheck, check_cases
+from callscore.app import check_cases
 from callscore.core.case import Case, Reply
 from callscore.core.errors import DataError
 from callscore.core.judging import NO_VERDICTS
+from callscore.evaluate.case_checks import CaseCheck
 from callscore.suites.calls import spec
 from callscore.suites.calls.lint import is_vague, nearest_key
 from shared_cases import BUNDLED

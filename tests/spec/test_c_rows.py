@@ -296,12 +296,15 @@ def test_an_interval_of_one_call_is_not_printed(tmp_path: Path) -> None:
     cases = [qa_case([question()]), text_case(case_id="c2", call_id="c1")]
     cases[0]["call_id"] = "c1"
     outputs = [output("c1", form(question()), cost_usd=1.0), output("c2", "{", cost_usd=1.0)]
-    scored = score(cases, outputs, tmp_path, benchmarks=True)
+    scored = score(cases, outputs, tmp_path, benchmarks=True, intervals=True)
     found = json.loads(msgspec.json.encode(scored.card))
     assert [path for path, limits in intervals(found) if limits is not None] == []
     assert re.search(r"\[[\d.$]+–", terminal(scored.card, all_rows=True)) is None
     two = score(
-        [*cases, qa_case([question()], "c3")], [*outputs, output("c3", form(question()))], tmp_path
+        [*cases, qa_case([question()], "c3")],
+        [*outputs, output("c3", form(question()))],
+        tmp_path,
+        intervals=True,
     )
     assert two.task("qa").ci95 is not None
 

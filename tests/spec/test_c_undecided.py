@@ -128,7 +128,7 @@ LENIENT: Json = {"settings": {"coverage.required": 0.9}}
 
 
 def test_c137_a_task_is_scored_by_its_worst_case_if_both_ends_agree(tmp_path: Path) -> None:
-    found = scored(tmp_path, *["good"] * 99, OPEN, **LENIENT)
+    found = scored(tmp_path, *["good"] * 99, OPEN, intervals=True, **LENIENT)
     metric, task = found.task().metrics[EVIDENCE], found.task()
     assert metric.provisional_range == (0.99, 1.0)
     assert (metric.value, metric.rating, metric.bounded) == (0.99, "Good", True)
@@ -137,7 +137,7 @@ def test_c137_a_task_is_scored_by_its_worst_case_if_both_ends_agree(tmp_path: Pa
     assert "worst case of 1 open call" in cell_text(found, EVIDENCE)[0]
     assert metric.ci95 is not None
     assert metric.ci95[0] < 0.99 < metric.ci95[1]
-    decided = scored(tmp_path, *["good"] * 99, "poor").task()
+    decided = scored(tmp_path, *["good"] * 99, "poor", intervals=True).task()
     assert (decided.score, decided.ci95) == (task.score, task.ci95)
 
 

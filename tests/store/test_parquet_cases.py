@@ -16,6 +16,7 @@ from callscore.core.case import turns
 from callscore.core.errors import MissingExtra
 from callscore.store.parquet_cases import parquet_lines
 from commands import CompletedCommand, run
+from eval_files import eval_file
 from shared_cases import BUNDLED
 
 Json = dict[str, Any]
@@ -50,6 +51,23 @@ def _pretty(value: object) -> str:
 def with_turns(case: Json) -> Json:
     """A native list of structs for the transcript, whose turns may lack a key."""
     return {**as_text(case), "transcript": case["transcript"]}
+
+
+def test_28_4_a_file_url_names_a_file_and_other_urls_are_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "my parts"
+    folder.mkdir()
+    write(folder / "a.parquet", [as_text(case) for case in cases()[:4]])
+    url = folder.as_uri()
+    assert "%20" in url
+    by_path, by_url = (run("validate", given) for given in (folder, url))
+    assert (by_url.returncode, by_url.stdout) == (by_path.returncode, by_path.stdout)
+    refused = run("validate", "s3://bucket/cases.parquet")
+    assert refused.returncode == 2
+    assert "s3://bucket/cases.parquet: is not on this machine; expected a path" in refused.stderr
+    model = {"name": "m", "provider": "baseline"}
+    for data, code in ((url, 0), ("gs://bucket/cases", 2)):
+        done = run("run", eval_file(tmp_path, [model], data=data), "--dry-run")
+        assert (done.returncode, "gs://bucket" in done.stderr) == (code, code == 2), done.stderr
 
 
 def scored(folder: Path, name: str, data: Path, *words: object) -> list[bytes]:

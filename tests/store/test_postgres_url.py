@@ -33,6 +33,7 @@ def test_another_machine_must_prove_who_it_is_unless_the_url_says_otherwise() ->
     weaker = read("postgresql://w@db.example.org/evals?sslmode=require").parameters({})
     assert weaker["sslmode"] == "require"
     assert weaker["require_auth"] == "scram-sha-256"
+    assert "sslrootcert" not in weaker, "libpq would refuse it"
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]"])

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+import msgspec
 import pytest
 
+from callscore.core.batch import BatchItem, BatchJob
 from callscore.store.address import read_address
 from callscore.store.postgres.chunks import CASES, take_chunk
 from callscore.store.postgres.connection import connect
@@ -124,6 +126,19 @@ def test_what_is_sent_to_the_database_again_counts_once(
     assert budget == (Decimal("0.125"), Decimal("0.125"))
     run.end("interrupted")
     assert store.run(run.id).uncertain_usd == 0.125
+
+
+def test_a_job_that_is_planned_and_finished_twice_counts_once(store: PostgresStore) -> None:
+    run = store.open_run(HEADER)
+    job = BatchJob("11" * 8, run.id, "m", "planned", 1, 0.5, 1.0, 1.0)
+    items = [BatchItem("case-1", 1, "qa", KEY, 0.5)]
+    for _ in range(2):
+        assert run.jobs.plan(job, items) == items
+    job = msgspec.structs.replace(job, state="collected")
+    for _ in range(2):
+        run.jobs.finish(job, uncertain_usd=0.25)
+    run.end("interrupted")
+    assert store.run(run.id).uncertain_usd == 0.25
 
 
 def test_a_reservation_of_a_worker_that_was_declared_dead_is_not_free_for_the_next(

@@ -6,7 +6,7 @@ error too.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import callscore
 from callscore import Case, Embedder, Event, Judge, Metric, ModelScore, Provider, Reply, Suite, Task
@@ -220,6 +220,9 @@ class MySettings(ScoreSettings, frozen=True, kw_only=True):
 class MyFloor(FloorTally):
     def add(self, reference: Any) -> None:
         pass
+
+    def __iadd__(self, later: Self) -> Self:
+        return self
 
     def strategies(self) -> Sequence[Strategy]:
         return [Strategy("always the same words", {"greeting.same": 0.5})]

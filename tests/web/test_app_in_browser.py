@@ -3,34 +3,58 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from browser import Tab, serious_findings
 from web_server import Served
 
+MOST_STOPS = 200
 SCREENS = (
     "/",
     "/runs/1",
     "/runs/1/scorecard",
     "/runs/1/questions",
     "/runs/1/matrix",
+    "/runs/1/review/gates",
+    "/runs/1/review/audit",
+    "/runs/1/judge",
+    "/runs/1/gold",
+    "/runs/1/agents",
+    "/compare",
+    "/compare/1/1?a=careful&b=hasty&case=1",
+    "/data",
+    "/label",
+    "/events",
+    "/no/such/page",
     "/runs/1/cases/1?model=hasty&seek=qa.false_pass_rate",
 )
 
 
-@pytest.mark.parametrize("script", [True, False])
+def reach(page: Page, link: Locator) -> None:
+    """Go to a link with the Tab key, as who has no mouse, and open it."""
+    expect(link).to_be_visible()
+    for _ in range(MOST_STOPS):
+        if link.evaluate("link => link === document.activeElement"):
+            page.keyboard.press("Enter")
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError("the Tab key does not reach the link")
+
+
+@pytest.mark.parametrize(("script", "keyboard"), [(True, False), (False, False), (True, True)])
 def test_from_the_verdict_to_the_quote_in_three_clicks(
-    browser: Browser, served: Served, script: bool
+    browser: Browser, served: Served, script: bool, keyboard: bool
 ) -> None:
     with Tab(browser, served, java_script_enabled=script) as tab:
         page = tab.open("/runs/1")
-        page.locator("#blockers tr", has_text="hasty").get_by_role(
-            "link", name="Compliance False Pass Rate"
-        ).click()
+        row = page.locator("#blockers tr", has_text="hasty")
+        gate = row.get_by_role("link", name="Compliance False Pass Rate")
+        reach(page, gate) if keyboard else gate.click()
         expect(page).to_have_url(
             f"{served.origin}/runs/1/matrix?model=hasty&reason=qa.false_pass_rate"
         )
-        page.locator("td.cell a").first.click()
+        cell = page.locator("td.cell a").first
+        reach(page, cell) if keyboard else cell.click()
         sought = page.locator("mark.sought").first
         expect(sought).to_be_visible()
         if script:
@@ -50,6 +74,15 @@ def test_a_filter_replaces_the_rows_and_back_restores_rows_and_controls(
         page.go_back()
         expect(page.locator(".count")).to_have_text("52 cases")
         expect(page.locator("select[name=lang]")).to_have_value("")
+        case = page.locator("tbody th a").nth(40)
+        case.scroll_into_view_if_needed()
+        before = page.evaluate("scrollY")
+        assert before > 0
+        case.click()
+        expect(page.locator(".turns").first).to_be_visible()
+        page.go_back()
+        expect(page.locator(".count")).to_have_text("52 cases")
+        page.wait_for_function("before => Math.abs(scrollY - before) < 5", arg=before)
         assert tab.noise == []
 
 

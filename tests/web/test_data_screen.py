@@ -43,18 +43,23 @@ class Sent(NamedTuple):
     location: str
 
 
+EDGE = b"edge-of-a-part"
+
+
 def send(served: Served, to: str, files: Mapping[str, tuple[str, bytes]]) -> Sent:
     """Send files as a browser does: role and content by name."""
-    edge = b"edge-of-a-part"
-    body = b""
+    edge, body = EDGE, b""
     for name, (role, content) in files.items():
         head = f'Content-Disposition: form-data; name="{role}"; filename="{name}"\r\n'
         body += b"--" + edge + b"\r\n" + head.encode() + b"\r\n" + content + b"\r\n"
-    body += b"--" + edge + b"--\r\n"
+    return send_body(served, to, body + b"--" + edge + b"--\r\n")
+
+
+def send_body(served: Served, to: str, body: bytes) -> Sent:
     connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=NEVER_S)
     connection.request("POST", to, body, {
         "Cookie": served.cookie, "Origin": served.origin, "Host": served.host,
-        "Content-Type": f"multipart/form-data; boundary={edge.decode()}",
+        "Content-Type": f"multipart/form-data; boundary={EDGE.decode()}",
     })  # fmt: skip
     response = connection.getresponse()
     response.read()
@@ -129,6 +134,7 @@ def test_files_that_cannot_be_read_are_one_sentence_and_the_server_lives(
 
 def test_a_request_without_files_or_for_an_unknown_set_is_refused(importing: Served) -> None:
     assert send(importing, "/data", {}).status == 400
+    assert send_body(importing, "/data", b"no parts").status == 400
     assert importing.ask("/data/999").status == 404
     assert importing.ask("/data/999/write", "POST").status == 404
 

@@ -12,13 +12,21 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Browser, expect
 
-import callscore.demo
 import commands
+from browser import Tab
 from callscore.results import open_results
 from callscore.results.reviews import ItemKey, item_of
-from web_server import Served, serve
+from web_server import Served, read_address, serve
 
-SAMPLE_EVAL = Path(callscore.demo.__file__).with_name("eval.yaml")
+EVAL = """
+name: reviewed
+data: sample
+tasks: [text]
+judge: offline
+models:
+  - {name: careful, provider: simulated, params: {seed: 7, fabricated_facts: 0.0}}
+  - {name: hasty, provider: simulated, params: {seed: 7, fabricated_facts: 0.2}}
+"""
 GATES, AUDIT = "/runs/1/review/gates", "/runs/1/review/audit"
 _HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
 _BUTTON = re.compile(r'name="word" value="(\w+)"')
@@ -34,7 +42,8 @@ class People(NamedTuple):
 def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
     """Two people, each with a server of their own, on one store."""
     store = tmp_path_factory.mktemp("reviewed") / "runs.db"
-    done = commands.run("run", SAMPLE_EVAL, "--store", store)
+    store.with_name("eval.yaml").write_text(EVAL, encoding="utf-8")
+    done = commands.run("run", store.with_name("eval.yaml"), "--store", store)
     assert done.returncode == 0, done.stderr
     with serve(store, "--author", "ada") as ada, serve(store, "--author", "bo") as bo:
         ada.enter()
@@ -59,9 +68,17 @@ def judged_word(store: Path, form: dict[str, str]) -> str:
 def card(store: Path, tmp_path: Path, name: str) -> bytes:
     """The scorecard of a full scoring."""
     file = tmp_path / name
-    done = commands.run("run", SAMPLE_EVAL, "--store", store, "--rescore", 1, "--json", file)
+    eval_file = store.with_name("eval.yaml")
+    done = commands.run("run", eval_file, "--store", store, "--rescore", 1, "--json", file)
     assert done.returncode == 0, done.stderr
     return file.read_bytes()
+
+
+def draw_sample(person: Served) -> None:
+    """Draw two items, unless another test of this store has."""
+    if "No sample was drawn yet" in person.ask("/runs/1/judge").text:
+        assert person.ask(f"{AUDIT}/draw", "POST", form={"number": "2"}).status == 303
+    assert 'class="question"' in person.ask(AUDIT).text
 
 
 def test_an_overruled_verdict_needs_a_reason_and_undo_restores_the_scores(
@@ -94,12 +111,12 @@ def test_an_overruled_verdict_needs_a_reason_and_undo_restores_the_scores(
     log = ada.ask("/events").text
     assert "the chain holds" in log
     assert "withdraw" in log
+    assert "/runs/1/export/verdicts" in log
 
 
 def test_the_random_sample_is_decided_without_the_answers_of_others(people: People) -> None:
     ada, bo, _ = people
-    assert "No sample was drawn yet" in ada.ask("/runs/1/judge").text
-    assert ada.ask(f"{AUDIT}/draw", "POST", form={"number": "2"}).status == 303
+    draw_sample(ada)
     form = form_of(ada.ask(AUDIT).text)
     word = form["words"].split()[0]
     sent = {**form, "word": word, "note": "the secret of ada"}
@@ -123,11 +140,56 @@ def test_the_random_sample_is_decided_without_the_answers_of_others(people: Peop
 def test_one_key_decides_an_item_and_another_takes_it_back(
     people: People, browser: Browser
 ) -> None:
-    page = browser.new_page()
-    name, _, value = people.ada.cookie.partition("=")
-    page.context.add_cookies([{"name": name, "value": value, "url": people.ada.origin}])
-    page.goto(f"{people.ada.origin}{AUDIT}")
-    page.keyboard.press("1")
-    expect(page.locator(".notice")).to_contain_text("Saved")
-    page.keyboard.press("u")
-    expect(page.locator(".notice")).to_contain_text("Taken back")
+    draw_sample(people.ada)
+    with Tab(browser, people.ada) as tab:
+        page = tab.open(AUDIT)
+        page.keyboard.press("1")
+        expect(page.locator(".notice")).to_contain_text("Saved")
+        page.keyboard.press("u")
+        expect(page.locator(".notice")).to_contain_text("Taken back")
+        assert tab.noise == []
+
+
+def test_two_browsers_decide_one_item_and_no_text_is_lost(people: People, browser: Browser) -> None:
+    with Tab(browser, people.ada) as first, Tab(browser, people.bo) as second:
+        pages = [tab.open(GATES) for tab in (first, second)]
+        for page, note in zip(pages, ("of ada", "of bo"), strict=True):
+            page.locator("textarea[name=note]").fill(note)
+        pages[0].locator(".options button").last.click()
+        expect(pages[0].locator(".notice")).to_contain_text("Saved")
+        pages[1].locator(".options button").last.click()
+        expect(pages[1].locator(".why")).to_contain_text("ada has decided this item meanwhile")
+        expect(pages[1].locator(".why")).to_contain_text("of ada")
+        expect(pages[1].locator(".why")).to_contain_text("of bo")
+        pages[1].go_back()
+        expect(pages[1].locator("textarea[name=note]")).to_have_value("of bo")
+        pages[0].keyboard.press("u")
+        expect(pages[0].locator(".notice")).to_contain_text("Taken back")
+
+
+@pytest.mark.slow
+def test_a_killed_server_has_what_was_saved_and_the_browser_has_the_draft(
+    people: People, browser: Browser
+) -> None:
+    with serve(people.store, "--author", "cy") as first:
+        first.enter()
+        with Tab(browser, first) as tab:
+            page = tab.open(GATES)
+            page.locator("textarea[name=note]").fill("this was saved")
+            page.locator(".options button").last.click()
+            expect(page.locator(".notice")).to_contain_text("Saved")
+            page.locator("textarea[name=note]").fill("this was not")
+            first.process.kill()
+            first.process.wait()
+            page.locator(".options button").last.click()
+            expect(page.locator(".options")).to_have_count(0)
+            again = commands.start(
+                "serve", people.store, "--port", first.port, "--no-open", "--author", "cy"
+            )
+            with read_address(again) as second:
+                page.goto(second.address)
+                page.goto(second.origin + GATES)
+                expect(page.locator("textarea[name=note]")).to_have_value("this was not")
+                saved = page.request.get(f"{second.origin}/runs/1/export/verdicts").text()
+                assert "this was saved" in saved
+                assert "this was not" not in saved

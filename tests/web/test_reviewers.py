@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from aiohttp.test_utils import TestClient, TestServer
 
 import commands
 from callscore.core.errors import ConfigError
+from callscore.results.stored import StoredResults
 from callscore.web.reviewers import new_reviewer, read_reviewers
-from callscore.web.screen import WebSession
+from callscore.web.screen import Site, WebSession
+from callscore.web.screens import all_routes
 from callscore.web.security import Guard
+from callscore.web.server import build_app
 
 
 def write(folder: Path, *people: str) -> tuple[Path, list[str]]:
@@ -31,6 +38,36 @@ def test_a_token_opens_a_session_with_its_name_and_role(tmp_path: Path) -> None:
         assert guard.session(opened) == session
     assert guard.log_in("guess") is None
     assert guard.is_secure
+
+
+def test_a_login_is_in_the_log_and_a_wrong_token_is_not(sample_store: Path, tmp_path: Path) -> None:
+    store = tmp_path / "runs.db"
+    with closing(sqlite3.connect(sample_store)) as old, closing(sqlite3.connect(store)) as new:
+        old.backup(new)
+    path, (token,) = write(tmp_path, "Ana=admin")
+
+    async def talk() -> str:
+        origin = "https://calls.example"
+        guard = Guard([origin], "callscore-1", read_reviewers(path))
+        results = StoredResults(store)
+        server = TestServer(build_app(Site(results, store, all_routes()), guard))
+        headers = {"Host": "calls.example", "Origin": origin}
+        async with TestClient(server) as client:
+            for sent, status in ((token[:-1], 401), (token, 303)):
+                form = {"token": sent}
+                reply = await client.post(
+                    "/login", data=form, headers=headers, allow_redirects=False
+                )
+                assert reply.status == status
+            cookie = {"Cookie": reply.headers["Set-Cookie"].partition(";")[0]}
+            log = await (await client.get("/events", headers=headers | cookie)).text()
+        results.close()
+        return log
+
+    log = asyncio.run(talk())
+    assert log.count("<td>login</td>") == 1
+    assert "<td>Ana</td>" in log
+    assert token not in log
 
 
 def test_each_role_includes_those_before_it() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import select
+import socket
+import struct
 from pathlib import Path
 
 import pytest
@@ -104,7 +107,44 @@ def test_a_store_that_does_not_exist_ends_the_command(tmp_path: Path) -> None:
     assert "callscore demo --serve" in done.stderr
 
 
+def is_quiet(served: Served) -> bool:
+    """Whether the server has written no line of errors."""
+    assert served.process.stderr is not None
+    return not select.select([served.process.stderr], [], [], 0)[0]
+
+
 def test_requests_that_are_not_http_leave_no_line_and_no_stuck_server(served: Served) -> None:
     for _ in range(100):
         assert served.ask("/", hosts=()).status == 400
-    assert not select.select([served.process.stderr], [], [], 0)[0]
+    assert is_quiet(served)
+
+
+FORM = "Content-Type: application/x-www-form-urlencoded"
+PARTS = "Content-Type: multipart/form-data"
+BROKEN = {
+    "half a form": (f"{FORM}\r\nContent-Length: 99", b"token="),
+    "half a file": (f"{PARTS}; boundary=x\r\nContent-Length: 99", b"--x\r\nContent-Disp"),
+    "no edge": (f"{PARTS}; boundary=x\r\nContent-Length: 9", b"nonsense!"),
+    "no name of the edge": (f"{PARTS}\r\nContent-Length: 9", b"nonsense!"),
+    "no gzip": (f"{FORM}\r\nContent-Encoding: gzip\r\nContent-Length: 9", b"nonsense!"),
+    "no such encoding": (f"{FORM}; charset=nope\r\nContent-Length: 7", b"token=a"),
+    "not UTF-8": (f"{FORM}\r\nContent-Length: 8", b"token=\xff\xfe"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_body_without_session_leaves_no_line_and_no_stuck_server(
+    served: Served, name: str
+) -> None:
+    headers, body = BROKEN[name]
+    head = (
+        f"POST /login HTTP/1.1\r\nHost: {served.host}\r\nOrigin: {served.origin}\r\n"
+        f"{headers}\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", served.port)) as sender:
+        sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # reset
+        sender.sendall(head.encode() + body)
+        if "half" not in name:
+            assert re.match(rb"HTTP/1.1 4\d\d ", sender.recv(100))
+    assert served.ask("/").status == 200
+    assert is_quiet(served)

@@ -101,8 +101,8 @@ def demo(
     output.print_verdict(card)
     say(f"{'AGENTS':<{KEYWORD_WIDTH}}average of plan, calls and rejections: {', '.join(averages)}.")
     say(f"The report with every call, its evidence and its verdicts: {html}")
-    say("Open it in the browser:  callscore demo --serve   (your own runs:  callscore serve)")
     say("Next, your own calls:  callscore import CALLS/ -o cases.jsonl   then   callscore init")
+    say("Open it in the browser:  callscore demo --serve   then, for your runs:  callscore serve")
 
 
 def _serve(store: Path, port: int) -> None:

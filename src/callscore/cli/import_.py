@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from callscore.cli.console import say
-from callscore.cli.options import redact_options, redaction_choice
+from callscore.cli.options import redact_options, redaction_choice, workers_option
 
 if TYPE_CHECKING:
     from callscore.import_job import ImportResult
@@ -75,6 +75,7 @@ _NAMES = re.compile(r"'[^']*'|\d+")
     help="Write the answers of models in the files as an outputs file.",
 )
 @redact_options
+@workers_option
 @click.option(
     "--report",
     type=click.Path(path_type=Path),
@@ -114,6 +115,7 @@ def import_(
     allow_problems: bool,
     redact: bool,
     names: Path | None,
+    workers: int | None,
 ) -> None:
     """Import transcripts, forms and data sets of other systems.
 
@@ -147,6 +149,7 @@ def import_(
         outputs=outputs,
         report=report,
         redact=redaction_choice(redact, names),
+        workers=workers,
     )
     _print_result(run_import(job), out, allow_problems=allow_problems)
 

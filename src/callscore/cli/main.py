@@ -33,6 +33,7 @@ COMMANDS: Mapping[str, str] = {
     "plan": "Calculate how many calls a decision needs, and their cost.",
     "baseline": "Save the values of a run as a baseline for gates of later runs.",
     "purge": "Delete stored runs and their replies.",
+    "grant": "Give a user of a PostgreSQL store a role: writer, reviewer, reader.",
     "score": "Score stored model outputs against their cases.",
     "report": "Write a report of a stored run or a scorecard: HTML, tables, JUnit …",
     "query": "Query a run with SQL: cases, replies, verdicts, results, metrics.",

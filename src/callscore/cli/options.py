@@ -104,7 +104,7 @@ def engine_options(command: Callable[..., None]) -> Callable[..., None]:
         type=click.Choice(["local", "ray"]),
         default="local",
         show_default=True,
-        help="What computes: this machine, or the nodes of a Ray cluster.",
+        help="Who works: this machine, or the nodes of a Ray cluster.",
     )
     @click.option(
         "--ray-address",

@@ -106,7 +106,7 @@ def score(
     from callscore.core.errors import UsageError
     from callscore.core.scenarios import RecordedOutputs
     from callscore.evaluate.scenarios import OutputsJob, jobs_by_model
-    from callscore.runner.document import result_files
+    from callscore.report.document_001 import result_files
     from callscore.store.files import check_targets
 
     recorded = RecordedOutputs(output_dirs, cards, mode, model, lang)
@@ -177,8 +177,8 @@ def show(document: dict[str, object], json_file: Path | None) -> None:
 
 
 def show_models(scored: Scorecard, json_file: Path | None) -> None:
-    """Write the joint file of several models if requested; print every result and their table."""
-    from callscore.cli.output import STANDARD_OUTPUT, write_bytes
+    """Write the joint file of several models if requested; print the card and every result."""
+    from callscore.cli.output import STANDARD_OUTPUT, print_card, print_verdict, write_bytes
     from callscore.report.orchestration_terminal import model_table, result_text
     from callscore.runner.document import joint_document
 
@@ -186,16 +186,20 @@ def show_models(scored: Scorecard, json_file: Path | None) -> None:
     if json_file is not None:
         write_bytes(json_file, joint_document(scored))
     if json_file != STANDARD_OUTPUT:
+        print_card(scored, f"{scored.title} {scored.framework}", repeat_decision=False)
         for document in documents.values():
+            say()
             say(result_text(document))
         for line in model_table(documents):
             say(line)
+        say()
+        print_verdict(scored)
 
 
 def write(document: Mapping[str, object], path: Path) -> None:
     """Write a result file, or the result to stdout."""
     from callscore.cli.output import write_bytes
-    from callscore.runner.document import document_json
+    from callscore.report.document_001 import document_json
 
     write_bytes(path, document_json(document))
 
@@ -204,7 +208,7 @@ def write_result_files(ran: RunResult, joint: Path) -> None:
     """Write one file per model and language, unless the joint file is already that."""
     if not ran.documents:
         return
-    from callscore.runner.document import result_files
+    from callscore.report.document_001 import result_files
 
     parts = result_files(joint, ran.documents.values())
     if len(parts) > 1 or not ran.has_only_scenarios:
@@ -227,6 +231,7 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
     import msgspec
 
     from callscore.core.errors import DataError
+    from callscore.report.numbers import show_count
     from callscore.report.safe_text import escape_json, plain
     from callscore.store.files import atomic_write, check_targets
     from callscore.store.scenario_files import SCENARIO_FILES
@@ -244,13 +249,14 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
             raw = msgspec.json.format(msgspec.json.encode(report.findings), indent=2)
             file.write(escape_json(raw) + b"\n")
     say(
-        f"{report.scenarios} scenarios: {report.plan_steps} plan steps and "
-        f"{report.agent_steps} agent steps can be run; {len(report.findings)} findings"
+        f"{show_count(report.scenarios, 'scenario')}: {show_count(report.plan_steps, 'plan step')} "
+        f"and {show_count(report.agent_steps, 'agent step')} can be run; "
+        f"{show_count(len(report.findings), 'finding')}"
     )
     for problem in report.problems:
         say(plain(str(problem)), err=True)
     if report.problems:
-        raise DataError(f"{len(report.problems)} files are not scenarios")
+        raise DataError(f"{show_count(len(report.problems), 'file')} cannot be used")
 
 
 def score_samples(on_step: OnStep) -> Scorecard:

@@ -14,6 +14,7 @@ from callscore.cli.options import (
     FILE,
     STORE,
     decide_option,
+    engine_options,
     output_options,
     parse_numbers,
     parse_pairs,
@@ -43,27 +44,10 @@ if TYPE_CHECKING:
     from callscore.store.address import StoreAddress
 
 
-def _refuse_ray(_: click.Context, __: click.Parameter, engine: str) -> None:
-    if engine == "ray":
-        raise click.UsageError(
-            "--engine ray: a Ray cluster does not call models, as vendors limit how fast they are "
-            "called, not cores; expected local. To send from several machines, use a PostgreSQL "
-            "store and `callscore work`; `callscore score --engine ray` scores"
-        )
-
-
 @click.command()
 @click.argument("eval_file", metavar="EVAL.yaml", type=FILE)
 @click.option("--resume", is_flag=True, help="Continue the unfinished run of this file.")
-@click.option(
-    "--engine",
-    type=click.Choice(["local", "ray"]),
-    default="local",
-    show_default=True,
-    callback=_refuse_ray,
-    expose_value=False,
-    help="What sends the requests: this process. Ray only scores (`callscore score`).",
-)
+@engine_options
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases (scenarios).")
 @weights_option
 @decide_option
@@ -150,6 +134,7 @@ def run(
     log: Path | None,
     no_preflight: bool,
     require_complete: bool,
+    cluster: str | None,
 ) -> None:
     """Call the models of an eval file, store every reply, print the scores.
 
@@ -183,6 +168,7 @@ def run(
         trajectories=trajectories,
         on_scoring_result=tallies.append,
         workers=_workers(workers, rescore, race=race),
+        cluster=_cluster(cluster, rescore),
     )
     sending = not dry_run and rescore is None
     other = dry_run or (rescore is not None and bool(limit or weights or redact))
@@ -240,6 +226,13 @@ def _workers(number: int | None, rescore: int | None, *, race: bool) -> Workers:
     if number is not None:
         raise click.UsageError("--workers is for stored runs; expected it with --rescore")
     return ONE_PROCESS
+
+
+def _cluster(address: str | None, rescore: int | None) -> str | None:
+    """The cluster whose nodes send requests, too."""
+    if address is not None and rescore is not None:
+        raise click.UsageError("--rescore sends nothing; expected it without --engine ray")
+    return address
 
 
 def _load_config(
@@ -382,15 +375,16 @@ def _show(
         sys.stdout.buffer.write(run_document(ran))
         return
     is_race = prepared.options.race
-    if ran.card is not None and (is_race or not ran.has_only_scenarios):
+    if ran.card is not None:
         title = f"{prepared.config.name} · {ran.card.title} {ran.card.framework}"
-        output.print_card(ran.card, title, all_rows=all_rows, form=form)
+        is_last = is_race or not ran.has_only_scenarios
+        output.print_card(ran.card, title, all_rows=all_rows, repeat_decision=is_last, form=form)
     if not is_race:  # documents of a race would lack the steps that it did not ask
         _show_scenarios(ran)
 
 
 def _show_scenarios(ran: RunResult) -> None:
-    """Print the results of scenarios; without calls, the decision opens and closes them  C-138"""
+    """Print the results of scenarios; without calls, the decision closes them        C-138"""
     from callscore.cli import output
     from callscore.report.orchestration_terminal import (
         free_running_lines,
@@ -399,16 +393,14 @@ def _show_scenarios(ran: RunResult) -> None:
     )
 
     decided = ran.card if ran.has_only_scenarios else None
-    if decided is not None:
-        output.print_verdict(decided)
-        say()
     for document in ran.documents.values():
+        say()
         say(result_text(document))
         for line in free_running_lines(document):
             say(line)
     for line in model_table(ran.documents):
         say(line)
-    for note in ran.notes if ran.has_only_scenarios else ():
+    for note in ran.notes if ran.card is None else ():
         say(note)
     if decided is not None:
         say()

@@ -8,7 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from callscore.cli.console import say
-from callscore.core.run import Event, JobNews, Progress, RaceRound, Stopping, Waiting
+from callscore.core.run import (
+    Event,
+    JobNews,
+    NodeNews,
+    Progress,
+    RaceRound,
+    Stopping,
+    StoreNews,
+    Waiting,
+)
 from callscore.report.numbers import show_count, show_money
 from callscore.report.safe_text import plain
 
@@ -42,6 +51,10 @@ class LiveView:
             self._show_round(event)
         if isinstance(event, JobNews):
             self._say([_job_line(event)])
+        if isinstance(event, StoreNews):
+            self._say([_store_line(event)])
+        if isinstance(event, NodeNews):
+            self._say([f"Ray node {plain(event.node, 40)}: {plain(event.why, 200)}"])
         if isinstance(event, Stopping):
             self._show_stopping(event)
         if isinstance(event, Waiting):
@@ -139,6 +152,13 @@ def _stopping_lines(stopping: Stopping, newest: Mapping[str, Progress]) -> list[
     waiting = f"waiting for {requests}{': ' + to_whom if to_whom else ''}"
     at_most = f"{stopping.at_most_s:g} s at most (Ctrl-C again drops them)"
     return [*kept, f"stopping: nothing more is sent; {waiting}; {at_most}"]
+
+
+def _store_line(news: StoreNews) -> str:
+    """That the run waits for its store, or goes on."""
+    if news.outage is None:
+        return "the store is back"
+    return f"{plain(news.outage, 200)}; nothing new is sent until it is back"
 
 
 def _job_line(news: JobNews) -> str:

@@ -201,7 +201,7 @@ def _score(
     workers: Workers,
 ) -> Scorecard:
     """Score, with a line that shows the progress."""
-    from callscore.cli.progress import ProgressLine
+    from callscore.cli.console import ProgressLine
 
     progress = ProgressLine("scoring")
     try:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from callscore.cli.console import say
+from callscore.cli.options import workers_option
 
 
 @click.command()
@@ -15,7 +16,8 @@ from callscore.cli.console import say
 @click.option(
     "--most", default=50, show_default=True, help="The number of problems and of warnings to print."
 )
-def validate(cases: tuple[Path, ...], most: int) -> None:
+@workers_option
+def validate(cases: tuple[Path, ...], most: int, workers: int | None) -> None:
     """Check case files; list every problem with file, line and field.
 
     Exits with 0 if every case can be scored, else with 2. Warns if a prompt differs from what is
@@ -28,7 +30,7 @@ def validate(cases: tuple[Path, ...], most: int) -> None:
     from callscore.core.errors import DataError
     from callscore.report.numbers import show_count
 
-    report = check_cases(cases)
+    report = check_cases(cases, workers)
     with ignore_broken_pipe():
         _print([str(problem) for problem in report.problems], most)
         _print([f"warning: {warning}" for warning in report.warnings], most)

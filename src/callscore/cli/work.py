@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,6 @@ from callscore.store.address import StoreAddress
 
 if TYPE_CHECKING:
     from callscore.core.run import Event, RunSummary
-    from callscore.runner.prepare import PreparedRun
 
 
 @click.command()
@@ -36,19 +35,9 @@ def work(run: str, store: StoreAddress | None, eval_file: Path | None, log: Path
       callscore work eval.yaml         on any number of others
     """
     from callscore.cli.run_text import summary_lines
-    from callscore.runner.prepare import RunOptions, prepare
-    from callscore.runner.run_key import RunKey
-    from callscore.runner.stored_runs import config_of_run
-    from callscore.runner.work import open_shared_store
 
     run_id, store, eval_file = _find_run(run, store, eval_file)
-    with open_shared_store(store) as opened:
-        record = opened.run(run_id)
-    config = config_of_run(record, store, eval_file)
-    key = RunKey.parse(record.header.config_hash)
-    options = RunOptions(limit=key.limit, weights=key.weights)
-    with closing(prepare(config, options)) as prepared:
-        summary = _work_on(prepared, run_id, log)
+    summary = _work(run_id, store, eval_file, log)
     for line in summary_lines(run_id, summary, ()):
         say(line, err=True)
     if summary.status == "interrupted":
@@ -74,10 +63,10 @@ def _find_run(
     return int(run), store, eval_file
 
 
-def _work_on(prepared: PreparedRun, run_id: int, log: Path | None) -> RunSummary:
+def _work(run_id: int, store: StoreAddress, eval_file: Path | None, log: Path | None) -> RunSummary:
     from callscore.cli.run_progress import LiveView
+    from callscore.runner import work
     from callscore.runner.log import EventLog
-    from callscore.runner.work import work_on
 
     view = LiveView()
     with ExitStack() as stack:
@@ -89,4 +78,4 @@ def _work_on(prepared: PreparedRun, run_id: int, log: Path | None) -> RunSummary
             if written is not None:
                 written(event)
 
-        return work_on(prepared, run_id, on_event)
+        return work.work(run_id, store, eval_file, on_event)

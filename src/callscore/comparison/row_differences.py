@@ -368,6 +368,12 @@ def _sign_flip_p(
     )
 
 
+def count_discordant(pair: PairedCalls, key: ScoreKey) -> int:
+    """How many calls differ in what the score is computed from."""
+    gaps = (pair.second.sums[at] - pair.first.sums[at] for at in _sum_indices(key, pair))
+    return int(discordant_calls(gaps, pair.calls).sum())
+
+
 def _row_difference(
     pair: PairedCalls,
     key: ScoreKey,
@@ -378,12 +384,11 @@ def _row_difference(
     first, second = models
     gap, calls = subtract(first, second), _calls_behind(pair, key)
     bounds = difference_interval(gap, calls, name.unit)
-    gaps = (pair.second.sums[at] - pair.first.sums[at] for at in _sum_indices(key, pair))
-    is_discordant = discordant_calls(gaps, pair.calls)
+    discordant = count_discordant(pair, key)
     spread = spread_of(gap.jackknife, calls)
     excludes = bounds is not None and (bounds.low > 0 or bounds.high < 0)
     sides = _discordant_counts(pair, key)
-    p, test = flip_p, "exact sign flip" if is_discordant.sum() <= MAX_EXACT else "sign flip"
+    p, test = flip_p, "exact sign flip" if discordant <= MAX_EXACT else "sign flip"
     if sides is not None and flip_p is not None:
         p, test = mcnemar_p(*sides), "mcnemar"
     difference = _finite(gap.estimate)
@@ -402,7 +407,7 @@ def _row_difference(
         p=p,
         test=test if p is not None else "",  # type: ignore[arg-type]
         calls=calls,
-        discordant=int(is_discordant.sum()),
+        discordant=discordant,
         detectable=detectable_difference(spread.deviation, calls),
         calls_needed=calls_for_difference(difference or 0.0, spread) if excludes else None,
         deviation=spread.deviation,

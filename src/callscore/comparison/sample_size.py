@@ -5,21 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from operator import sub
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from callscore.comparison.inputs import ComparisonInput, Competitor, select_model
-from callscore.comparison.row_differences import FINAL, joint_shape, pair_models, shapes_by_unit
+from callscore.comparison.row_differences import (
+    FINAL,
+    count_discordant,
+    joint_shape,
+    pair_models,
+    shapes_by_unit,
+)
 from callscore.core.comparison import Plan, PlanLine
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import ModelScore, Scorecard
-from callscore.report.decision_statements import MAY_BE_EQUAL, few_pairs
+from callscore.report.decision_statements import MAY_BE_EQUAL, few_pairs, sampled_unit
 from callscore.report.names import origins_of
 from callscore.report.safe_text import plain
 from callscore.stats.contributions import ModelShape
-from callscore.stats.differences import discordant_calls
 from callscore.stats.matrix import ALL_CALLS, ColumnKey, call_matrix, make_units
 from callscore.stats.power import (
     ALPHA,
@@ -116,6 +120,7 @@ def plan_from_pilot(source: ComparisonInput, goals: PlanGoals) -> Plan:
         decision=source.card.decision,
         origins=origins_of(source.card.models),
         models=compared,
+        unit=sampled_unit(source.card),
     )
 
 
@@ -149,16 +154,15 @@ def _plan_pair(
     question = f"distinguish {_join_names(names)} if they differ by {gap:.3f}, as in the pilot"
     observed = PlanLine("observed_difference", question, "final", names, gap, calls)
     shown, may_be_equal = _shown_by(first.card, names, gap, spread)
-    gaps = map(sub, pair.second.sums, pair.first.sums)
-    differing = int(discordant_calls(gaps, pair.calls).sum())
+    differing, unit = count_discordant(pair, FINAL), sampled_unit(first.card)
     for one in (line, observed):
         why = ""
         if 0 < differing < LEAST_PAIRS:
-            why = few_pairs(differing)
+            why = few_pairs(differing, unit)
         elif one is observed and (may_be_equal or not gap):
-            why = MAY_BE_EQUAL.format("call")
+            why = MAY_BE_EQUAL.format(unit)
         elif one is observed and calls is None:
-            why = "every call of the pilot differs by the same, so its spread is unknown"
+            why = f"every {unit} of the pilot differs by the same, so its spread is unknown"
         found = None if why else one.calls
         planned = msgspec.structs.replace(one, calls=found, have=pair.calls, shown=shown)
         yield _with_cost(planned, price, why)

@@ -6,6 +6,7 @@ import difflib
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib import resources
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,7 +42,7 @@ from callscore.core.scenarios import ScenarioData, ScenarioSettings
 from callscore.core.spec import MOST_RUNS
 from callscore.core.task import SCENARIO
 from callscore.store.address import StoreAddress, read_address
-from callscore.store.parquet_cases import is_parquet, parquet_lines
+from callscore.store.parquet_cases import is_parquet, local_path, parquet_lines
 from callscore.store.scenario_files import output_files
 from callscore.store.strict_yaml import Document, document_from_values, read_yaml
 from callscore.suites import registry
@@ -91,7 +92,7 @@ class EvalConfig(msgspec.Struct, frozen=True):
     @property
     def files(self) -> Sequence[StoreAddress]:
         """Every file that a run of this config reads; none may be overwritten."""
-        recorded = [path for paths in self.recordings.values() for path in paths]
+        recorded = chain.from_iterable(self.recordings.values())
         prompts = self.scenario_settings.prompts
         named = [*self.scenario_settings.own_prompts.values(), *([prompts] if prompts else [])]
         given = (*self.scoring.verdicts, *self.scoring.labels)
@@ -140,7 +141,8 @@ def _read_config(
     if scenarios.settings.protocol == "public":
         models = [with_protocol_settings(model) for model in models]
     has_cases, has_scenarios = bool(data.cases), bool(scenarios.data)
-    _check_gated(document, file.gates, has_cases=has_cases, has_scenarios=has_scenarios)
+    if file.gates:
+        _check_gated(document, file.gates, has_cases=has_cases, has_scenarios=has_scenarios)
     scoring = _scoring(document, file, data.cases, kept)
     repeats = _repeats(file, scoring, scenarios)
     scoring = msgspec.structs.replace(
@@ -199,7 +201,8 @@ def _read_data(
     if data.scenarios is not None:
         scenarios = read_scenarios(document, data.scenarios, file.tasks, cases)
         folders = [path for each in scenarios.data for path in (each.scenarios, each.cards)]
-    outside = _outside(document, [*cases, *_prompt_files(file), *folders])
+    prompts = _prompt_files(file) if file.prompts else ()
+    outside = _outside(document, [*cases, *prompts, *folders])
     wanted = redact or file.redact
     if wanted in (None, False):
         return _Data(cases, lines, scenarios, outside)
@@ -418,7 +421,11 @@ def _case_files(
     if list(entries) == [SAMPLE] and not (folder / SAMPLE).exists():
         return (Path(str(resources.files("callscore.demo") / "calls" / "cases.jsonl")),), {}
     found: list[Path] = []
-    for entry in entries:
+    for given in entries:
+        try:
+            entry = str(local_path(Path(given))) if given else ""
+        except UsageError as error:
+            raise document.error("data", str(error)) from None
         is_folder = bool(entry) and (folder / entry).is_dir() and is_parquet(folder / entry)
         found += [folder / entry] if is_folder else _files(document, "data", entry)
     cases, lines = parquet_lines(found) if any(map(is_parquet, found)) else (found, {})
@@ -465,7 +472,7 @@ def _recordings(document: Document, models: Sequence[ModelEntry]) -> dict[str, t
     found = {}
     for number, model in enumerate(models):
         part = f"models[{number}].outputs"
-        files = tuple(_recorded_files(document, part, model.outputs))
+        files = tuple(_recorded_files(document, part, model.outputs)) if model.outputs else ()
         if model.provider == "replay" and not files:
             raise document.error(part, "missing; expected the files with the recorded outputs")
         if model.provider != "replay" and files:

@@ -66,9 +66,9 @@ class RedactOptions(msgspec.Struct, frozen=True):
         return Redactor(Finder(self.kinds, self.names, self.regions, model))
 
 
-def encode_option(redaction: Redaction | None, store: StoreAddress) -> str:
-    """`--redact` and `--names` as they are stored with a run; empty without them."""
-    if redaction is None or not redaction.by_option:
+def encode_option(redaction: Redaction, store: StoreAddress) -> str:
+    """`--redact` and `--names` as they are stored with a run; empty if the eval file decides."""
+    if not redaction.by_option:
         return ""
     names = redaction.options.names_file
     path = None if names is None else os.path.relpath(names.absolute(), store.absolute().parent)

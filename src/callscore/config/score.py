@@ -85,11 +85,6 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
     """By file, the cases of a file that is not JSON Lines, as such lines or a file with them."""
 
     @property
-    def has_json_files(self) -> bool:
-        """Whether a case file may have one case as one JSON document."""
-        return any(map(is_json_file, self.cases))
-
-    @property
     def case_sources(self) -> Sequence[Source]:
         """The case files, with the cases of those that are not JSON Lines."""
         lines = self.case_lines

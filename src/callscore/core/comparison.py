@@ -182,6 +182,8 @@ class Plan(msgspec.Struct, frozen=True):
     """By model, its provider if no model was asked."""
     models: int = 2
     """How many models will be compared; every two of them are distinguished or not."""
+    unit: str = "call"
+    """What is counted: `call`, `scenario`."""
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as dicts, lists, strings and numbers, as `--json` writes it."""

@@ -13,6 +13,9 @@ import msgspec
 from callscore.core.case import Failed, JsonObject, Turn
 from callscore.core.measure import Interval
 
+INJECTION_SUSPECTED = "injection_suspected"
+"""The flag of a reply that may give orders to the judge."""
+
 
 class Item(NamedTuple):
     """What a verdict is about: a metric, and a part of the output or of the reference."""

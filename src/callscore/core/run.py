@@ -205,6 +205,20 @@ class Stopping(msgspec.Struct, frozen=True):
     at_most_s: float
 
 
+class StoreNews(msgspec.Struct, frozen=True):
+    """The store cannot be used, so that nothing new is sent; or it can be used again."""
+
+    outage: str | None
+    """Why it cannot be used; None when it can."""
+
+
+class NodeNews(msgspec.Struct, frozen=True):
+    """A node of a cluster no longer sends requests of the run, for a reason of its own."""
+
+    node: str
+    why: str
+
+
 class JobNews(msgspec.Struct, frozen=True):
     """A job at a batch API has reached a state, or there is something to say about it."""
 
@@ -234,7 +248,18 @@ class RaceRound(msgspec.Struct, frozen=True):
     """`race of scenarios`, if the run has a race of calls too."""
 
 
-Event = Progress | Completed | Retry | Uncertain | Stopping | RaceRound | Waiting | JobNews
+Event = (
+    Progress
+    | Completed
+    | Retry
+    | Uncertain
+    | Stopping
+    | RaceRound
+    | Waiting
+    | JobNews
+    | StoreNews
+    | NodeNews
+)
 """What happens in a run, as `on_event` receives it."""
 OnEvent = Callable[[Event], None]
 

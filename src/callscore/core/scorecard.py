@@ -458,7 +458,10 @@ class Scorecard(msgspec.Struct, frozen=True):
 
     def model(self, name: str) -> ModelScore:
         """The column of a model; raises KeyError if there is none."""
-        return {model.model: model for model in self.models}[name]
+        for model in self.models:
+            if model.model == name:
+                return model
+        raise KeyError(name)
 
     def to_dict(self) -> dict[str, Any]:
         """The scorecard as dicts, lists, strings and numbers, as `--json` writes it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -125,6 +125,10 @@ class FloorTally(Protocol):
     @abstractmethod
     def add(self, reference: Any) -> None:
         """Count one case by its reference."""
+
+    @abstractmethod
+    def __iadd__(self, later: Self) -> Self:
+        """Add the counts of later cases."""
 
     @abstractmethod
     def strategies(self) -> Iterable[Strategy]:

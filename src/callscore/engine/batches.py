@@ -26,7 +26,6 @@ from callscore.core.batch import (
     live_spec,
 )
 from callscore.core.case import Failed, Reply
-from callscore.core.errors import ConfigError
 from callscore.core.provider import AttemptFailed, ProviderRequest
 from callscore.core.run import (
     CachedReply,
@@ -72,17 +71,15 @@ class RunJobs(NamedTuple):
 async def send(
     plan: Workload,
     ledger: Ledger,
+    jobs: RunJobs,
     on_event: OnEvent,
     stop: Shutdown,
     shared_limits: SharedLimits | None = None,
-    jobs: RunJobs | None = None,
 ) -> RunSummary:
     """Carry out a workload: models with `mode: batch` by jobs, all others request by request."""
     batches = [model for model in plan.models.values() if model.spec.mode == "batch"]
     if not batches:
         return await generate(plan, ledger, on_event, stop, shared_limits)
-    if jobs is None:
-        raise ConfigError("mode: batch needs a store that keeps jobs; expected a file as `store`")
     plan.check()
     limits = shared_limits or plan.options.shared_limits()
     live = {name: model for name, model in plan.models.items() if model.spec.mode == "live"}
@@ -143,7 +140,7 @@ class ModelBatches:
         self._planned = planned
         self._session = session
         self._ledger, self._jobs = session.ledger, session.jobs.store
-        assert isinstance(session.limits.budget, Budget)  # a store of jobs is a file
+        assert isinstance(session.limits.budget, Budget)  # a run with jobs is not shared
         self._stop, self._budget = session.stop, session.limits.budget
         self._queue = ModelQueue(planned, session.limits, session.options.attempt_s)
         self._open: dict[str, OpenJob] = {}

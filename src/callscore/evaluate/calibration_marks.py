@@ -9,7 +9,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
-from callscore.core.scorecard import Corrected, MetricScore, ModelScore, Scorecard, TaskScore
+from callscore.core.judging import Judging
+from callscore.core.scorecard import (
+    Corrected,
+    MetricScore,
+    ModelScore,
+    Scorecard,
+    TaskScore,
+)
 from callscore.core.verdict_rules import VerdictRules
 from callscore.evaluate.case_steps import JudgedItems
 from callscore.evaluate.labels import LabelSummary
@@ -60,25 +67,21 @@ def _is_official(metric: MetricScore) -> bool:
     return metric.value is not None and not metric.approximate
 
 
-def with_label_notes(card: Scorecard, labels: LabelSummary | None) -> Scorecard:
-    """The card with notes on its labels, first of all notes."""
-    notes = _label_notes(card, labels)
-    return msgspec.structs.replace(card, notes=[*notes, *card.notes]) if notes else card
-
-
-def _label_notes(card: Scorecard, labels: LabelSummary | None) -> list[str]:
-    """The corrected Finals in words, rows that the judge does not help with, and unused labels."""
+def with_label_notes(card: Scorecard, labels: LabelSummary) -> Scorecard:
+    """The card with notes on its labels, first of all notes: the corrected Finals in words, rows
+    that the judge does not help with, and unused labels.
+    """
     notes = [note for model in card.models for note in _model_notes(model)]
-    if labels is not None and not notes:
+    if not notes:
         notes.append(
             f"the labels correct no row: at least {LEAST_CALLS} calls of a judged row are needed"
         )
-    if labels is not None and labels.unused:
+    if labels.unused:
         notes.append(
             f"labels that were not used: {labels.unused}; they name a model or a run without an "
             "output, a metric of another task, or an item that does not exist"
         )
-    return notes
+    return msgspec.structs.replace(card, notes=[*notes, *card.notes])
 
 
 def _model_notes(model: ModelScore) -> Iterator[str]:
@@ -114,14 +117,14 @@ def _limits(ci95: tuple[float, float] | None) -> str:
     return "" if ci95 is None else f" {show_interval(ci95)}"
 
 
-def with_audit(card: Scorecard, result: ScoringResult, catalog: Catalog) -> Scorecard:
+def with_audit(
+    card: Scorecard, judging: Judging, result: ScoringResult, catalog: Catalog
+) -> Scorecard:
     """The card with the gates that are kept only if the first judge is right."""
-    if card.judging is None or not card.judging.audited:
-        return card
     at_risk = [
         sentence for model in card.models for sentence in _gates_at_risk(model, result, catalog)
     ]
-    judging = msgspec.structs.replace(card.judging, at_risk=at_risk)
+    judging = msgspec.structs.replace(judging, at_risk=at_risk)
     return msgspec.structs.replace(card, judging=judging)
 
 

@@ -177,9 +177,8 @@ def selected_tasks(config: ScoreConfig, found: Collection[str]) -> frozenset[str
 
     A file with a part of the data does not have them all; the config names the others.    C-82
     """
-    return frozenset(task for task in found if not config.tasks or task in config.tasks) | set(
-        config.other_tasks
-    )
+    selected = found if not config.tasks else frozenset(found).intersection(config.tasks)
+    return frozenset((*selected, *config.other_tasks))
 
 
 def position_of(ids: Mapping[str, int], case_id: str, line: Line) -> int:

@@ -6,7 +6,8 @@ import hashlib
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
+from sys import intern
+from typing import Any, NamedTuple, Self
 
 from callscore.core.case import Case, spoken_text
 from callscore.stats.power import detectable_difference
@@ -20,14 +21,20 @@ NO_LABELS = ("max_score", "type", "text")
 """Keys of an outcome that describe an item and do not label it."""
 
 
+class _Call(NamedTuple):
+    """What is counted of a call."""
+
+    language: str
+    words: int
+    digest: bytes
+    """A hash of its words."""
+
+
 class DataStatistics:
     """Counts cases one at a time; keeps numbers, names and hashes, not texts."""
 
     def __init__(self) -> None:
-        self._calls: set[str] = set()
-        self._languages: Counter[str] = Counter()
-        self._words: list[int] = []
-        self._by_words: dict[bytes, list[str]] = {}
+        self._calls: dict[str, _Call] = {}
         self._labels: dict[str, Counter[str]] = {}
         self._questions: dict[str, Counter[str]] = {}
 
@@ -37,12 +44,21 @@ class DataStatistics:
         call = str(case.call_id if case.call_id is not None else case.id)
         if call in self._calls:
             return
-        self._calls.add(call)
-        self._languages[case.lang or "not named"] += 1
         words = spoken_text(case.transcript).split()
-        self._words.append(len(words))
         digest = hashlib.blake2b(" ".join(words).casefold().encode(), digest_size=12).digest()
-        self._by_words.setdefault(digest, []).append(call)
+        self._calls[call] = _Call(intern(case.lang or "not named"), len(words), digest)
+
+    def __iadd__(self, later: DataStatistics) -> Self:
+        """Add the counts of later cases."""
+        for call, found in later._calls.items():
+            self._calls.setdefault(call, found)
+        for name, counts in later._labels.items():
+            labels = self._labels.setdefault(name, Counter())
+            if len(labels) <= MOST_LABELS:
+                labels.update(counts)
+        for name, counts in later._questions.items():
+            self._questions.setdefault(name, Counter()).update(counts)
+        return self
 
     def _count_labels(self, case: Case) -> None:
         for path, owner, value in _leaves(case.expected_outcome):
@@ -57,12 +73,12 @@ class DataStatistics:
 
     def lines(self) -> Iterator[str]:
         """The statistics as lines of text."""
-        if not self._words:
+        if not self._calls:
             return
-        languages = ", ".join(f"{name} {count}" for name, count in self._languages.most_common())
-        lengths = (
-            f"{min(self._words)} to {max(self._words)}, median {statistics.median(self._words):g}"
-        )
+        spoken = Counter(call.language for call in self._calls.values())
+        languages = ", ".join(f"{name} {count}" for name, count in spoken.most_common())
+        words = [call.words for call in self._calls.values()]
+        lengths = f"{min(words)} to {max(words)}, median {statistics.median(words):g}"
         yield f"calls {len(self._calls)}; languages: {languages}; words per call: {lengths}"
         for name, counts in sorted(self._labels.items()):
             if 1 < len(counts) <= MOST_LABELS and sum(counts.values()) > len(counts):
@@ -85,7 +101,10 @@ class DataStatistics:
             )
 
     def _duplicate_calls(self) -> Iterator[str]:
-        groups = [calls for calls in self._by_words.values() if len(calls) > 1]
+        by_words: dict[bytes, list[str]] = {}
+        for name, call in self._calls.items():
+            by_words.setdefault(call.digest, []).append(name)
+        groups = [calls for calls in by_words.values() if len(calls) > 1]
         if groups:
             shown = [" = ".join(calls) for calls in groups]
             yield f"calls with the same words: {_first_names(shown)}"

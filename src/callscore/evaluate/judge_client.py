@@ -112,8 +112,11 @@ class JudgeCalls:
 
     def summaries(self) -> Mapping[str, ModelSummary]:
         """The number of requests and the cost of each judge that was asked."""
-        queues = [client.queue for client in self.clients if client.queue is not None]
-        return {queue.spec.name: queue.summary() for queue in queues}
+        return {
+            queue.spec.name: queue.summary()
+            for client in self.clients
+            if (queue := client.queue) is not None
+        }
 
     @property
     def out_of_budget(self) -> bool:

@@ -37,23 +37,18 @@ def open_judge_runner(
         online = ClientPool(environment, attempt_seconds=attempt_s)
         embedder = _embedder(config.embedder, online)
         judge: Judge | None
-        models: Sequence[str]
+        models: Sequence[str] = ()
+        concurrency: int | None = None
         if isinstance(config.judge, tuple):
             calls = calls or _own_calls(config.store, stack)
             judge, models = _models(config.judge, calls, online)
+            concurrency = config.judge[0].limits.concurrency
         else:
-            judge, models = _built_in(config, embedder), ()
-        judge_runner = JudgeRunner(
-            judge, embedder, [online.close], models, _concurrency(config.judge)
-        )
+            judge = _built_in(config, embedder)
+        judge_runner = JudgeRunner(judge, embedder, [online.close], models, concurrency)
         if calls is not None:
             judge_runner.answered_by = calls.answered_by
         yield judge_runner
-
-
-def _concurrency(judge: object) -> int | None:
-    """Concurrent requests that the first judge allows; None if it is not a model."""
-    return judge[0].limits.concurrency if isinstance(judge, tuple) else None
 
 
 def _built_in(config: ScoreConfig, embedder: Embedder | None) -> Judge | None:
@@ -68,7 +63,7 @@ def _built_in(config: ScoreConfig, embedder: Embedder | None) -> Judge | None:
         return plugin_judge(judge)
     from callscore.judges.offline.judge import OfflineJudge
 
-    return OfflineJudge(embedder, config.checked_settings().quote_tolerance_s)
+    return OfflineJudge(embedder, config.catalog.settings.quote_tolerance_s)
 
 
 def _models(

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from callscore.core.case import Case, Malformed
-from callscore.core.judging import Audit, Item, Verdicts
-from callscore.core.measure import MALFORMED, Measure
+from callscore.core.judging import Audit, Item, Question, Verdict, Verdicts
+from callscore.core.measure import MALFORMED, UNDECIDED, Measure
 from callscore.core.suite import Metric
 from callscore.core.task import BenchmarkLayer, Measured
 from callscore.core.verdict_rules import NOT_CITED, TOO_MANY, WHOLE, VerdictRules
-from callscore.evaluate.case_steps import JudgedItems, MeasuredReply, ParsedCase, ParsedReply
+from callscore.evaluate.case_steps import (
+    JudgedItems,
+    MeasuredReply,
+    ParsedCase,
+    ParsedReply,
+    ask_after,
+)
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, as_json
 from callscore.evaluate.labels import is_judged
-from callscore.evaluate.open_verdicts import extreme_scores, extreme_verdicts, has_undecided
-from callscore.evaluate.substitutes import Marks, Substitutes, mark_measured, mark_measures
+from callscore.evaluate.rubrics import rubric_library
+from callscore.evaluate.substitutes import Marks, Substitutes, mark_measures
+from callscore.judges.rubric import CANNOT_TELL
 from callscore.scorecard.formula import TaskFormula, score_case
 from callscore.scorecard.scored_reply import ReplyLabels, ScoredReply
 from callscore.suites.registry import Catalog
@@ -140,7 +148,8 @@ class ReplyMeasurer:
             layer_two = self._second_layer(formulas.layer, loaded, parsed, verdicts)
             layer_two = loaded.rules.with_failures(layer_two, failures)
         if marks.estimates:
-            measured = mark_measured(measured, marks)
+            marked = mark_measures(measured.measures, marks)
+            measured = msgspec.structs.replace(measured, measures=marked)
             layer_two = mark_measures(layer_two, marks)
         extremes = None
         if self._options.ranges and has_undecided(formulas.formula.row(measured.measures)):
@@ -155,7 +164,8 @@ class ReplyMeasurer:
         scored = ScoredReply(
             measured, score_case(formulas.formula, measured), layer_two, extremes, labels
         )
-        return MeasuredReply(parsed, scored, verdicts, found.verdicts, _counted(judged, found))
+        counted = _counted(judged, found) if judged else {}
+        return MeasuredReply(parsed, scored, verdicts, found.verdicts, counted)
 
     def _labels_on(
         self,
@@ -241,8 +251,6 @@ def _judged_items(verdicts: Verdicts, asked_now: Collection[Item]) -> Collection
 
 def _counted(judged: Collection[Item], found: Judgement) -> Mapping[str, JudgedItems]:
     """By metric, the items that a judging model decided, with their audit."""
-    if not judged:
-        return {}
     return {
         metric: JudgedItems(number, found.audit.get(metric, Audit()))
         for metric, number in Counter(item.metric for item in judged).items()
@@ -254,3 +262,88 @@ def _measure_added(metric: Metric, case: Case, parsed: ParsedReply, verdicts: Ve
     if isinstance(parsed.output, Malformed):
         return MALFORMED
     return metric.measure(case, as_json(parsed.reply), verdicts)
+
+
+ASSUMED = "assumed"
+"""Who gives these verdicts; they are never stored."""
+
+
+class Extremes(NamedTuple):
+    """All verdicts on a reply, the open ones as if they were the worst and the best."""
+
+    worst: Verdicts
+    best: Verdicts
+
+
+def has_undecided(measures: Iterable[Measure]) -> bool:
+    """Whether a measure of a reply awaits a verdict."""
+    return any(measure.absence in UNDECIDED for measure in measures)
+
+
+def extreme_verdicts(
+    parsed_case: ParsedCase,
+    parsed: ParsedReply,
+    measures: Mapping[str, Measure],
+    verdicts: Verdicts,
+) -> Extremes:
+    """Complete the verdicts on a reply: the strictest and the most lenient word of each rubric.
+
+    Only what an undecided measure uses is completed. A question of another package, whose words
+    have no known order, stays open.
+    """
+    task, rules = parsed_case.loaded.task, parsed_case.loaded.rules
+    unknown = [q for q in parsed_case.frozen if Item(q.metric, q.item) not in verdicts]
+    verdicts = {**task.presume(unknown), **verdicts}
+    judged = rules.framework_judge().metrics
+    undecided = [slug for slug in judged if _is_undecided(measures.get(slug))]
+    used = {metric for slug in undecided for metric in rules.sources_of(slug)}
+    worst, best = dict(verdicts), dict(verdicts)
+    asked = task.ask(parsed_case.loaded.reference, parsed.output)
+    for question in [*asked, *ask_after(parsed_case, parsed, verdicts)]:
+        item = Item(question.metric, question.item)
+        given = verdicts.get(item, ())
+        if question.metric not in used or not _is_open(rules, question, given):
+            continue
+        for side, verdict in zip((worst, best), _extremes_of(question), strict=False):
+            side[item] = [verdict]
+    return Extremes(worst, best)
+
+
+def extreme_scores(
+    rules: VerdictRules, measures: Mapping[str, Measure], verdicts: Verdicts
+) -> Extremes:
+    """The same for scores of whole metrics: 0 and 1 (C-100)."""
+    undecided = [
+        slug for slug in rules.framework_judge().metrics if _is_undecided(measures.get(slug))
+    ]
+    worst, best = (
+        {Item(slug, WHOLE): [Verdict(slug, WHOLE, value=score, by=ASSUMED)] for slug in undecided}
+        for score in (0.0, 1.0)
+    )
+    return Extremes({**verdicts, **worst}, {**verdicts, **best})
+
+
+def _is_undecided(measure: Measure | None) -> bool:
+    return measure is not None and measure.absence in UNDECIDED
+
+
+def _is_open(rules: VerdictRules, question: Question, given: Sequence[Verdict]) -> bool:
+    """Whether no verdict decides a question; for some questions abstaining does not (C-69)."""
+    if rules.needs_a_word(question):
+        return all(verdict.verdict == CANNOT_TELL for verdict in given)
+    return not given
+
+
+def _extremes_of(question: Question) -> Sequence[Verdict]:
+    """The worst and the best verdict on a question; none if the order of its words is unknown."""
+    metric, item = question.metric, question.item
+    if not question.offered:
+        return [Verdict(metric, item, value=cosine, by=ASSUMED) for cosine in (0.0, 1.0)]
+    rubric = rubric_library().rubric_for(question)
+    if rubric is None:
+        return ()
+    words = [word for word in rubric.words if word != CANNOT_TELL]
+    return [
+        Verdict(metric, item, word, text=question.text, by=ASSUMED)
+        for word in (words[-1], words[0])
+    ]

@@ -148,10 +148,8 @@ def duplicate_output(record: OutputRecord, line: Line) -> DataError:
 
 def open_replies(config: ScoreConfig, ids: Mapping[str, int]) -> RecordedReplies | EmbeddedReplies:
     """The replies in the outputs files; without such a file, those in the cases."""
-    return _open_recorded(config, ids) if config.outputs else _open_embedded(config)
-
-
-def _open_recorded(config: ScoreConfig, ids: Mapping[str, int]) -> RecordedReplies:
+    if not config.outputs:
+        return _open_embedded(config)
     lines = LinesByKey(config.outputs)
     models: set[str] = set()
     for block in blocks_of(config.outputs):

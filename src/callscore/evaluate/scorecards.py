@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from callscore.config.score import ScoreConfig
+from callscore.core.judging import Judging
 from callscore.core.scenarios import ScenarioScore
 from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard, TaskScore
 from callscore.core.signature import KINDS, SCENARIOS, VERSION, parts_of
@@ -51,7 +52,7 @@ def card_signature(
         "suite": "+".join(suite.name for suite in suites),
         "framework": "+".join(spec.framework for spec in specs),
         "spec": "+".join(spec.digest for spec in specs),
-        **_identity(result),
+        **next((score.identity for score in result.scenarios.values()), {}),
         "data": result.dataset if result.scenarios else result.dataset[:16],
         "repeats": str(config.repeats) if config.repeats is not None else _repeats(result),
         "settings": ",".join(f"{k}={v}" for k, v in changed.items()) or "default",
@@ -60,7 +61,7 @@ def card_signature(
         "over": "+".join(over),
         **({KINDS: "+".join(config.kinds)} if config.kinds else {}),
         **({"option": "A"} if config.benchmarks else {}),
-        "weights": _list_numbers(config.weights) or settings[0].weights,
+        "weights": _list_numbers(config.weights) if config.weights else settings[0].weights,
         **({"workload": _list_numbers(config.workload)} if config.workload else {}),
         **({"labels": result.labels.digest} if result.labels is not None else {}),
         "callscore": __version__,
@@ -70,11 +71,6 @@ def card_signature(
 
 def _list_numbers(numbers: Mapping[str, float]) -> str:
     return ",".join(f"{task}={number:g}" for task, number in sorted(numbers.items()))
-
-
-def _identity(result: ScoringResult) -> Mapping[str, str]:
-    """How scenarios were asked and read: the same for all models."""
-    return next((score.identity for score in result.scenarios.values()), {})
 
 
 def _repeats(result: ScoringResult) -> str:
@@ -93,16 +89,14 @@ def scorecard(
     """The scorecard of all models, with its signature."""
     if result.scenarios:
         config = narrow_to_kinds(config, result)
-    tasks = _tasks_in(result)
-    suites = config.catalog.suites_with(tasks)
-    spec = config.catalog.spec_with(tasks)
-    final = final_weights(config, result)
+    tasks, final = _tasks_in(result), final_weights(config, result)
+    suites, spec = config.catalog.suites_with(tasks), final.spec
     context = CardContext(spec, final, result.floors, result.origins, result.measured_by)
     scored = [_model_score(model, of, config, context) for model, of in result.tallies.items()]
     if result.scenarios:
-        scored = with_latency(share_estimates(scored), result.scenarios)
-        scored = [_with_ranges(model, config.catalog) for model in scored]
-    models = mark_judged(scored, result.judged, config.catalog)
+        shared = share_estimates(scored)
+        scored = [_of_scenarios(each, result.scenarios, config.catalog) for each in shared]
+    models = mark_judged(scored, result.judged, config.catalog) if result.judged else scored
     card = Scorecard(
         framework=spec.framework,
         suite="+".join(suite.name for suite in suites),
@@ -114,21 +108,20 @@ def scorecard(
         zeroed_ranking=rank_zeroed(models, spec),
         notes=[
             *_config_notes(config, suites),
-            *_notes(result, judge_runner),
-            *_overlap_notes(result, judge_runner),
+            *_notes(result),
+            *(_judge_notes(result, judge_runner) if judge_runner is not None else ()),
             *floor_notes(models, result.tallies, spec),
             *_task_notes(models, result, config.catalog, spec),
         ],
         estimate=any(map(is_estimate, models)),
-        judging=judging_of(
-            judge_runner, _related_models(result, judge_runner), intervals=config.intervals
-        )
-        if judge_runner is not None
-        else None,
+        judging=_judging(config, result, judge_runner) if judge_runner is not None else None,
     )
     card = _with_intervals(card, config, result, spec) if config.intervals else card
     card = with_decision(card, spec, config.decide)
-    card = with_label_notes(with_audit(card, result, config.catalog), result.labels)
+    if card.judging is not None and card.judging.audited:
+        card = with_audit(card, card.judging, result, config.catalog)
+    if result.labels is not None:
+        card = with_label_notes(card, result.labels)
     if not result.scenarios:
         return card
     from callscore.evaluate.scenarios import add_documents, restrict_to_language
@@ -153,13 +146,6 @@ def decide_again(config: ScoreConfig, card: Scorecard) -> Scorecard:
     """The same card with its decision, after something was added that may change it."""
     tasks = {task: None for model in card.models for task in model.tasks}
     return with_decision(card, config.catalog.spec_with(tasks), config.decide)
-
-
-def part_scorecards(
-    config: ScoreConfig, parts: Sequence[ScoringResult], judge_runner: JudgeRunner | None
-) -> list[Scorecard]:
-    """The scorecards of calls and of scenarios."""
-    return [scorecard(config, part, None if part.scenarios else judge_runner) for part in parts]
 
 
 def joint_scorecard(config: ScoreConfig, cards: Sequence[Scorecard]) -> Scorecard:
@@ -288,11 +274,11 @@ def _model_score(
         if task in tallies
     }
     tasks = {
-        task: with_measure_names(
-            with_floor(entry.score, context.floors.get(task), catalog.formula(task)), context
-        )
+        task: with_floor(entry.score, context.floors.get(task), catalog.formula(task))
         for task, entry in scored.items()
     }
+    if context.measured_by:
+        tasks = {name: with_measure_names(task, context) for name, task in tasks.items()}
     benchmarks = score_benchmarks(
         context.spec.benchmarks,
         {task: tally.benchmarks for task, tally in tallies.items()},
@@ -312,20 +298,13 @@ def _model_score(
     )
 
 
-def _with_ranges(model: ModelScore, catalog: Catalog) -> ModelScore:
-    """A model with the range that the undecided values of its scenarios allow        C-141"""
+def _of_scenarios(
+    model: ModelScore, scores: Mapping[str, ScenarioScore], catalog: Catalog
+) -> ModelScore:
+    """A model with the times of its scenarios, and the range of undecided values        C-141"""
     tasks = {name: with_range(task, catalog.formula(name)) for name, task in model.tasks.items()}
-    return msgspec.structs.replace(model, tasks=tasks)
-
-
-def with_latency(
-    models: Sequence[ModelScore], scores: Mapping[str, ScenarioScore]
-) -> list[ModelScore]:
-    """The models with the times of their scenarios, if they were measured        C-141"""
-    return [
-        msgspec.structs.replace(model, latency=scores[model.model].latency or msgspec.UNSET)
-        for model in models
-    ]
+    latency = scores[model.model].latency or msgspec.UNSET
+    return msgspec.structs.replace(model, tasks=tasks, latency=latency)
 
 
 def share_estimates(models: Sequence[ModelScore]) -> list[ModelScore]:
@@ -381,18 +360,23 @@ def is_estimate(model: ModelScore) -> bool:
     return model.benchmarks.approximate or any(metric.approximate for metric in metrics)
 
 
-def _related_models(result: ScoringResult, judge_runner: JudgeRunner) -> list[str]:
-    """The models that a judge of their own family has judged."""
-    return [model for model in result.tallies if judge_runner.is_related(model)]
+def _judging(config: ScoreConfig, result: ScoringResult, judge_runner: JudgeRunner) -> Judging:
+    related = [model for model in result.tallies if judge_runner.is_related(model)]
+    return judging_of(judge_runner, related, intervals=config.intervals)
 
 
-def _overlap_notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]:
-    if judge_runner is None:
-        return []
+def _judge_notes(result: ScoringResult, judge_runner: JudgeRunner) -> list[str]:
     judges = ", ".join(judge_runner.models)
     return [
-        f"judge_overlap: {model} was judged by a model of its own family ({judges})"
-        for model in _related_models(result, judge_runner)
+        *judge_runner.failure_notes(),
+        *sorted(judge_runner.caveats),
+        *judge_runner.comparison_notes(),
+        *judge_runner.answered_by.notes(),
+        *(
+            f"judge_overlap: {model} was judged by a model of its own family ({judges})"
+            for model in result.tallies
+            if judge_runner.is_related(model)
+        ),
     ]
 
 
@@ -408,17 +392,21 @@ def _leak_notes(leaks: Mapping[tuple[str, str], Sequence[str]]) -> list[str]:
 
 def _config_notes(config: ScoreConfig, suites: Sequence[Suite]) -> list[str]:
     """Notes on settings that change what a result means, and on custom weights        C-82"""
-    given = suites if config.settings else ()
-    notes = [note for suite in given for note in config.catalog.settings_of(suite).notes]
-    weights = ", ".join(f"{task} {weight:g}" for task, weight in config.weights.items())
-    return [*notes, *([f"custom weights of the Final Score: {weights}"] if weights else ())]
+    notes = []
+    if config.settings:
+        notes += [note for suite in suites for note in config.catalog.settings_of(suite).notes]
+    if config.weights:
+        weights = ", ".join(f"{task} {weight:g}" for task, weight in config.weights.items())
+        notes.append(f"custom weights of the Final Score: {weights}")
+    return notes
 
 
-def _notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]:
+def _notes(result: ScoringResult) -> list[str]:
     warnings = [w for score in result.scenarios.values() for w in score.warnings]
     notes = [*dict.fromkeys(warnings)]
     notes += [*(SKIPPED + problem for problem in result.skipped), *result.contradicted]
-    notes += _leak_notes(result.leaks)
+    if result.leaks:
+        notes += _leak_notes(result.leaks)
     if result.unused_verdicts:
         notes.append(
             f"verdicts that were not used: {result.unused_verdicts}; they name a model or a run "
@@ -429,18 +417,13 @@ def _notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]
     if result.uncited:
         cited = "their citations are neither fields nor found"
         notes.append(f"{NOT_CITED} in {result.uncited} scores of a judge: {cited}; they count")
-    notes += [
+    return notes + [
         f"{model}, {task}: {tally.missing_runs} of {tally.most_runs * tally.evaluated} runs have "
         "no answer; their cases are the mean of the other runs"
         for model, tallies in result.tallies.items()
         for task, tally in tallies.items()
         if tally.missing_runs > 0
     ]
-    if judge_runner is None:
-        return notes
-    notes += judge_runner.failure_notes()
-    notes += [*sorted(judge_runner.caveats), *judge_runner.comparison_notes()]
-    return [*notes, *judge_runner.answered_by.notes()]
 
 
 def _task_notes(

@@ -172,6 +172,8 @@ class Scorer:
         if not given and not self._has_judge:
             return ParsedCase(loaded, found)
         asked = self._case_questions(loaded)
+        if not asked:
+            return ParsedCase(loaded, found)
         about_case = [Item(question.metric, question.item) for question in asked]
         given_once = given.get((None, 1), NO_VERDICTS)
         known = {item: given_once[item] for item in about_case if item in given_once}

@@ -132,9 +132,11 @@ def index_inputs(
     ids = feed.positions
     if not ids:
         raise UsageError(f"{', '.join(map(str, config.cases))}: contains no case")
-    check_weighted_tasks(config.weights, feed.tasks)
+    if config.weights:
+        check_weighted_tasks(config.weights, feed.tasks)
     source = source or open_replies(config, ids)
-    _check_costs(config, source.models)
+    if config.cost_per_1000:
+        _check_costs(config, source.models)
     inputs = ScoringInputs(source, len(ids))
     if config.verdicts:
         inputs.given = index_verdicts(config, ids, source.models)
@@ -284,17 +286,14 @@ class CasePass(ABC):
             self.count_floor(indexed)
         return indexed
 
-    def _replies(self, indexed: IndexedCase) -> CaseReplies:
-        return self._inputs.source.replies(indexed.position, indexed.loaded.case)
-
     def _parse(self, indexed: IndexedCase, replies: CaseReplies) -> ParsedCase:
         """Parse the replies to a case; look up verdicts and labels from files."""
-        given, labels = (
-            read_verdicts(lines.lines(indexed.position), indexed.loaded.case.id)
-            if lines is not None
-            else NOTHING_GIVEN
-            for lines in (self._inputs.given.lines, self._inputs.labels.lines)
-        )
+        given = labels = NOTHING_GIVEN
+        case_id, position = indexed.loaded.case.id, indexed.position
+        if (lines := self._inputs.given.lines) is not None:
+            given = read_verdicts(lines.lines(position), case_id)
+        if (lines := self._inputs.labels.lines) is not None:
+            labels = read_verdicts(lines.lines(position), case_id)
         parsed = self._scorer.parse(indexed.loaded, replies, given, labels)
         if given:
             self._inputs.given.unused += _count_unused(given, parsed, replies)
@@ -318,7 +317,8 @@ class CasePass(ABC):
 
         Every case without a judge is scored here, `BATCH` at a time.
         """
-        replies = [self._replies(indexed) for indexed in batch]
+        source = self._inputs.source
+        replies = [source.replies(one.position, one.loaded.case) for one in batch]
         tasks = [indexed.loaded.case.task for indexed in batch]
         by_task = sorted(range(len(batch)), key=tasks.__getitem__)
         parsed = [self._parse(batch[at], replies[at]) for at in by_task]
@@ -349,7 +349,8 @@ class CasePass(ABC):
                 if until_ready is not None:
                     await until_ready(indexed.loaded.case.id)
                 self._take_next()
-                parsed = self._parse(indexed, self._replies(indexed))
+                replies = self._inputs.source.replies(indexed.position, indexed.loaded.case)
+                parsed = self._parse(indexed, replies)
                 waiting.append(
                     (indexed, parsed, asyncio.create_task(judge_case(parsed, judge_runner)))
                 )

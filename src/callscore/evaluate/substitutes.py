@@ -14,7 +14,7 @@ import msgspec
 
 from callscore.core.judging import Verdicts
 from callscore.core.measure import Measure
-from callscore.core.task import BenchmarkLayer, Measured
+from callscore.core.task import BenchmarkLayer
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.judging import JudgeRunner, author_name
 
@@ -125,13 +125,8 @@ class Substitutes:
         }
 
 
-def mark_measured(measured: Measured, marks: Marks) -> Measured:
-    """The measures of a reply, estimates where a substitute serves their metric        C-125"""
-    return msgspec.structs.replace(measured, measures=mark_measures(measured.measures, marks))
-
-
 def mark_measures(measures: Mapping[str, Measure], marks: Marks) -> Mapping[str, Measure]:
-    """Mark the values of some metrics as approximate."""
+    """The measures of a reply, estimates where a substitute serves their metric        C-125"""
     changed = {
         slug: msgspec.structs.replace(measure, approximate=True, unrated=slug in marks.unrated)
         for slug in marks.estimates

@@ -12,6 +12,7 @@ from callscore.core.comparison import Comparison
 from callscore.core.errors import MissingExtra, UsageError, nearest
 from callscore.core.scorecard import Scorecard
 from callscore.report.cells import TONES
+from callscore.report.decision_statements import sampled_unit
 from callscore.report.html.card_sections import rank_bands_of
 from callscore.report.html.comparison_section import (
     conclusion_section,
@@ -59,7 +60,9 @@ def plot(card: Scorecard, kind: str, metric: str | None = None) -> Picture:
     """Draw `cost_quality`, `ranks`, or one `metric` (a slug) of a scorecard."""
     if kind == "cost_quality":
         return standalone_picture(
-            draw_cost_quality(cost_quality_points(card), plain(card.final_heading, 80))
+            draw_cost_quality(
+                cost_quality_points(card), plain(card.final_heading, 80), sampled_unit(card)
+            )
         )
     if kind == "ranks":
         return _ranks(card)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -98,41 +98,71 @@ def list_files(paths: Sequence[Path]) -> list[Path]:
     return files
 
 
+class FileFormat(msgspec.Struct, frozen=True):
+    """The title of the format that a file is read as."""
+
+    title: str
+
+
+class FileProblem(msgspec.Struct, frozen=True):
+    """Why the rest of a file could not be read."""
+
+    why: str
+
+
+FilePart = FileFormat | Conversation | SkippedPart | FileProblem
+ReadFiles = Callable[[Sequence[Path], ImportOptions], Iterable[Iterable[FilePart]]]
+"""Reads the parts of files, in the order of the files."""
+
+
+def read_files(files: Sequence[Path], options: ImportOptions) -> Iterator[Iterator[FilePart]]:
+    """The parts of every file, each read when it is needed."""
+    return (read_file(path, options) for path in files)
+
+
+def read_file(path: Path, options: ImportOptions) -> Iterator[FilePart]:
+    """The format of a file, its calls and what is skipped; at the end, why it cannot be read."""
+    try:
+        source = _read_source(path)
+        format_ = _format_of(source, options)
+        yield FileFormat(format_.title)
+        context = ImportContext(str(path), source.stem, options.roles, options.lang, options.fields)
+        for part in format_.read(source, context):
+            yield part if isinstance(part, SkippedPart) else with_language(part)
+    except (MissingExtra, PluginError) as error:
+        yield FileProblem(str(error))
+    except DataError as error:
+        where = error.place.removeprefix(str(path)).lstrip(": ")
+        field = f"field {error.field}: " if error.field else ""
+        yield FileProblem(f"{where + ': ' if where else ''}{field}{error.problem}")
+
+
 def import_files(
-    paths: Sequence[Path], options: ImportOptions, report: ImportReport
+    paths: Sequence[Path],
+    options: ImportOptions,
+    report: ImportReport,
+    read: ReadFiles = read_files,
 ) -> Iterator[Conversation]:
     """Every call of every file; a file that cannot be read is reported, and the others are read."""
     seen: dict[str, str] = {}
-    for path in list_files(paths):
+    files = list_files(paths)
+    for path, parts in zip(files, read(files, options), strict=True):
         entry = FileReport(str(path))
         report.files.append(entry)
-        try:
-            for call in _import_file(path, options, entry):
-                yield _make_id_unique(call, seen, entry)
-        except (MissingExtra, PluginError) as error:
-            entry.problem = str(error)
-        except DataError as error:
-            where = error.place.removeprefix(str(path)).lstrip(": ")
-            field = f"field {error.field}: " if error.field else ""
-            entry.problem = f"{where + ': ' if where else ''}{field}{error.problem}"
-
-
-def _import_file(path: Path, options: ImportOptions, entry: FileReport) -> Iterator[Conversation]:
-    source = _read_source(path)
-    format_ = _format_of(source, options)
-    entry.format = format_.title
-    context = ImportContext(str(path), source.stem, options.roles, options.lang, options.fields)
-    for part in format_.read(source, context):
-        if isinstance(part, SkippedPart):
-            entry.skipped.append(part)
-            continue
-        part = with_language(part)
-        entry.calls += 1
-        entry.turns += len(part.turns)
-        entry.notes += [f"{part.call_id}: {note}" for note in part.notes]
-        yield part
-    if not entry.calls and not entry.problem:
-        entry.problem = f"was read as {format_.title} and contains no call"
+        for part in parts:
+            if isinstance(part, Conversation):
+                entry.calls += 1
+                entry.turns += len(part.turns)
+                entry.notes += [f"{part.call_id}: {note}" for note in part.notes]
+                yield _make_id_unique(part, seen, entry)
+            elif isinstance(part, SkippedPart):
+                entry.skipped.append(part)
+            elif isinstance(part, FileFormat):
+                entry.format = part.title
+            else:
+                entry.problem = part.why
+        if not entry.calls and not entry.problem:
+            entry.problem = f"was read as {entry.format} and contains no call"
 
 
 def _format_of(source: Source, options: ImportOptions) -> ImportFormat:

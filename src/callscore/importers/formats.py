@@ -21,6 +21,7 @@ from callscore.core.plugins import (
 from callscore.importers import (
     amazon,
     eval_sets,
+    inspect_log,
     json_lines,
     labelled_text,
     platforms,
@@ -62,7 +63,7 @@ FORMATS: Sequence[ImportFormat] = (
     ImportFormat(
         "callscore", "transcripts or cases of Callscore", json_lines.is_own, json_lines.read_own
     ),
-    ImportFormat("inspect", "Inspect log", eval_sets.is_inspect, eval_sets.read_inspect),
+    ImportFormat("inspect", "Inspect log", inspect_log.is_inspect, eval_sets.read_inspect),
     ImportFormat(
         "contact-lens",
         "Amazon Connect Contact Lens",

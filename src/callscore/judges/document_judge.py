@@ -19,7 +19,14 @@ import msgspec
 
 from callscore.core import strict_json
 from callscore.core.case import Failed, JsonObject, Message, Prompt
-from callscore.core.judging import Item, JudgeRequest, JudgeResult, Unjudged, Verdict
+from callscore.core.judging import (
+    INJECTION_SUSPECTED,
+    Item,
+    JudgeRequest,
+    JudgeResult,
+    Unjudged,
+    Verdict,
+)
 from callscore.core.provider import AttemptFailed
 from callscore.core.verdict_rules import (
     DOCUMENT,
@@ -37,7 +44,7 @@ from callscore.judges.evidence import (
     shares_word,
     sources_of,
 )
-from callscore.judges.injection import INJECTION_SUSPECTED, suspicions
+from callscore.judges.injection import suspicions
 from callscore.judges.judge_reply import LONGEST_ANSWER, strip_wrapping
 from callscore.judges.llm import PROBE, JudgeUsage, Sender, reply_text
 from callscore.judges.prompt_blocks import (

@@ -19,7 +19,6 @@ from callscore.core.judging import JudgeRequest
 from callscore.judges.evidence import QuoteSources
 from callscore.judges.prompt_blocks import LONGEST_TEXT
 
-INJECTION_SUSPECTED = "injection_suspected"
 REPETITIVE_FROM, REPETITIVE_SHARE = 400, 0.06
 """Characters, and the share of them that is left after compression."""
 DEBRIS_KINDS = 4

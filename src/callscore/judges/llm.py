@@ -14,7 +14,14 @@ from typing import Any
 import msgspec
 
 from callscore.core.case import Failed, Message, Prompt, Reply
-from callscore.core.judging import Item, JudgeRequest, JudgeResult, Unjudged, Verdict
+from callscore.core.judging import (
+    INJECTION_SUSPECTED,
+    Item,
+    JudgeRequest,
+    JudgeResult,
+    Unjudged,
+    Verdict,
+)
 from callscore.core.provider import (
     NEVER_REPEATED,
     AttemptFailed,
@@ -24,7 +31,7 @@ from callscore.core.provider import (
 )
 from callscore.core.strict_json import is_truncated
 from callscore.judges.evidence import QuoteSources, sources_of
-from callscore.judges.injection import INJECTION_SUSPECTED, suspicions
+from callscore.judges.injection import suspicions
 from callscore.judges.judge_items import JudgeItem, sort_questions
 from callscore.judges.judge_prompt import DEFAULT_ASKING, Asking, Composer, JudgePrompt
 from callscore.judges.judge_reply import ParsedAnswer, parse_answer, verdicts_of

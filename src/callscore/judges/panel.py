@@ -16,6 +16,7 @@ import msgspec
 
 from callscore.core.case import Failed
 from callscore.core.judging import (
+    INJECTION_SUSPECTED,
     Audit,
     Item,
     Judge,
@@ -26,7 +27,6 @@ from callscore.core.judging import (
     Verdict,
 )
 from callscore.core.lazy import lazy_regex
-from callscore.judges.injection import INJECTION_SUSPECTED
 from callscore.judges.judge_reply import QUOTE_UNRELATED
 from callscore.judges.llm import JudgeUsage
 from callscore.judges.prompt_blocks import NONCE_BYTES, encode_json, fingerprint

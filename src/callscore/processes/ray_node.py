@@ -20,7 +20,7 @@ from callscore.processes.value_bytes import PACKAGE, from_bytes, to_bytes
 
 AUTH_MODE = "RAY_AUTH_MODE"
 TOKEN = "token"
-_opened: dict[bytes, Callable[[Any], Any]] = {}
+_opened: dict[bytes, Callable[..., Any]] = {}
 """The job of this process, by the digest of what it was opened with."""
 
 
@@ -43,13 +43,36 @@ def describe_node(installed: str) -> bytes:
 
 def compute_block(opener: str, installed: str, context: bytes, work: bytes) -> bytes:
     """Compute one block with the job that `opener` opens, which is kept for the next one."""
+    return _report(installed, lambda: _job(opener, context)(from_bytes(work)))
+
+
+class NodeWorker:
+    """An actor: one job that goes on until it ends, or is stopped."""
+
+    def __init__(self) -> None:
+        self._job: Any = None
+
+    def work(self, opener: str, installed: str, context: bytes) -> bytes:
+        """Carry out the job that `opener` opens."""
+        return _report(installed, lambda: self._carry_out(opener, context))
+
+    def _carry_out(self, opener: str, context: bytes) -> Any:
+        self._job = _job(opener, context)
+        return self._job()
+
+    def stop(self) -> None:
+        """End the job soon; nothing if it has not begun."""
+        if self._job is not None:
+            self._job.stop()
+
+
+def _report(installed: str, compute: Callable[[], Any]) -> bytes:
     node, refused = platform.node(), _why_refused(installed)
     if refused:
         return to_bytes(NodeReport(node, refused=refused))
     try:
         with relaxed_gc():
-            job = _job(opener, context)
-            return to_bytes(NodeReport(node, result=job(from_bytes(work))))
+            return to_bytes(NodeReport(node, result=compute()))
     except Exception as error:
         # The message of a bug may quote anything; it is raised again on the machine of the driver.
         why = str(error) if isinstance(error, CallscoreError) else type(error).__name__
@@ -67,7 +90,7 @@ def _why_refused(installed: str) -> str:
     return ""
 
 
-def _job(opener: str, context: bytes) -> Callable[[Any], Any]:
+def _job(opener: str, context: bytes) -> Callable[..., Any]:
     key = hashlib.blake2b(opener.encode() + b"\n" + context).digest()
     job = _opened.get(key)
     if job is None:

@@ -124,7 +124,9 @@ def _reply(gold: _Gold, chance: random.Random, input_tokens: int, degrade: Degra
         text, reason = REFUSAL, "stop"
     else:
         rates = Rates(params.wrong_scores, params.missing_labels, params.fabricated_facts)
-        answer = _degrade(gold.expected, degrade, Noise(rates, chance))
+        outcome = copy.deepcopy(dict(gold.expected))
+        degraded = degrade(outcome, Noise(rates, chance)) if degrade is not None else None
+        answer = degraded or FakeReply(msgspec.json.encode(outcome).decode())
         text, calls, reason = answer.text, answer.tool_calls, "stop"
         if chance.random() < params.broken_json:
             text, calls, reason = text[: len(text) // 2], (), "length"
@@ -137,10 +139,3 @@ def _reply(gold: _Gold, chance: random.Random, input_tokens: int, degrade: Degra
         tool_calls=calls,
         model=LABEL,
     )
-
-
-def _degrade(expected: Mapping[str, Any], degrade: Degrade | None, noise: Noise) -> FakeReply:
-    """The expected outcome of a case as an answer, made worse in the way of its task."""
-    outcome = copy.deepcopy(dict(expected))
-    reply = degrade(outcome, noise) if degrade is not None else None
-    return reply or FakeReply(msgspec.json.encode(outcome).decode())

@@ -14,6 +14,7 @@ import inspect
 import shutil
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -211,8 +212,7 @@ class _Session:
         try:
             async with asyncio.timeout(target.tool.timeout_s):
                 if target.python is not None:
-                    function = self._function(*target.python)
-                    return as_result(await in_thread(partial(function, **call.arguments)))
+                    return as_result(await in_thread(partial(self._python, target, call)))
                 server = await self._server(target.tool)
                 return await self._ask_server(server, target.tool, call)
         except ServerFailed:
@@ -231,13 +231,15 @@ class _Session:
             return error_result(TOOL_ERROR, str(error))
         return as_result(value, is_error=is_error)
 
-    def _function(self, made: Function, method: str) -> Function:
+    def _python(self, target: _Target, call: WantedCall) -> Any:
+        """Call the function or method; in a thread, as the class may do anything when made."""
+        assert target.python is not None
+        made, method = target.python
         if not method:
-            return made
+            return made(**call.arguments)
         if made not in self._objects:
             self._objects[made] = made()
-        function: Function = getattr(self._objects[made], method)
-        return function
+        return getattr(self._objects[made], method)(**call.arguments)
 
     async def _server(self, tool: LiveTool) -> McpServer:
         command = tuple(tool.mcp)
@@ -278,7 +280,7 @@ async def in_thread(function: Callable[[], Any]) -> Any:
                 value = asyncio.run(value)
         except BaseException as raised:  # noqa: BLE001 - a tool that exits ends its call alone
             error = raised if isinstance(raised, Exception) else RuntimeError(repr(raised))
-        if not loop.is_closed():
+        with suppress(RuntimeError):  # the loop has ended, and with it the wait
             loop.call_soon_threadsafe(settle, value, error)
 
     Thread(target=work, daemon=True).start()

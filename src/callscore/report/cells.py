@@ -20,6 +20,7 @@ from callscore.core.scorecard import (
     SubScore,
     TaskScore,
 )
+from callscore.core.spec import TOLERANCE
 from callscore.report.names import count_undecided_gates, show_blocked_calls
 from callscore.report.numbers import show, show_count, show_interval, show_money, show_near_limits
 from callscore.scorecard.decision import corrected_breaches
@@ -317,13 +318,22 @@ def _metric(task: TaskScore | None, row: TemplateRow) -> Cell:
     tick = TICKS[metric.meets_threshold]
     word = PASS if metric.unit == "count" and metric.rating == "Good" else metric.rating
     rating = f" {word}" if word else ""
+    best = task.metrics.get(f"{row.key}_at_best")
+    up_to = _up_to(metric.value, None if best is None else best.value)
     return Cell(
-        f"{shown}{tick}{rating}{metric_remarks(metric, task)}",
+        f"{shown}{tick}{rating}{metric_remarks(metric, task)}{up_to and f' ({up_to})'}",
         TONES.get(metric.rating or "", "plain"),
-        brief=f"{estimate_mark(metric)}{shown}{brief_remarks(metric, f'{tick}{rating[:2]}')}",
+        brief=f"{estimate_mark(metric)}{shown}{brief_remarks(metric, f'{tick}{rating[:2]}')}"
+        + (up_to and f" ({up_to})"),
         interval=show_score_interval(metric, metric.unit),
         remark=limits_remark(metric),
     )
+
+
+def _up_to(value: float, best: float | None) -> str:
+    """Return the bound of a value, as if all that awaits a verdict were right        C-141"""
+    is_open = best is not None and best > value + TOLERANCE
+    return f"open values: up to {show(best)}" if best is not None and is_open else ""
 
 
 ScoreWithInterval = (
@@ -391,6 +401,8 @@ def _task(task: TaskScore | None) -> Cell:
         marks = [] if task.official else ["estimate"]
         if task.bounded:
             marks.append(f"worst case of {show_count(task.open_calls, 'open call')}")
+        if task.provisional_range is not None and not task.bounded:
+            marks += filter(None, [_up_to(task.score, task.provisional_range[1])])
         if task.unblocked_share is not None and task.unblocked_share < 1:
             marks.append(f"× {show(task.unblocked_share)} of calls not blocked")
         brief = show(task.score) + (f" ({', '.join(marks)})" if marks else "")

@@ -324,16 +324,18 @@ def _case_items(comparison: Comparison, max_cases: int) -> Iterator[str]:
 
 def plan_lines(plan: Plan, width: int) -> Iterator[Line]:
     """Yield the plan as a table, with its assumptions."""
-    have = f", {show_count(plan.calls, 'call')}" if plan.calls else ""
+    have = f", {show_count(plan.calls, plan.unit)}" if plan.calls else ""
     models = f", {plan.models} models" if plan.models > 2 else ""
-    title = f"Calls needed, from {plain(plan.basis, 100)}{have} (power {plan.power:.0%}{models})"
+    needed = f"{plan.unit.capitalize()}s needed"
+    title = f"{needed}, from {plain(plan.basis, 100)}{have} (power {plan.power:.0%}{models})"
     decision = [state_line(line, plan.origins) for line in plan.decision]
     yield from statement_lines(decision, width)
     if decision:
         yield []
     yield from paragraph([StyledText(title, "bold")], width)
-    columns = [Column("to"), Column("calls", is_number=True), Column("cost", is_number=True)]
-    yield from table([*columns, Column("")], [_plan_cells(line) for line in plan.lines], width)
+    numbers = [Column(name, is_number=True) for name in (f"{plan.unit}s", "cost")]
+    rows = [_plan_cells(line) for line in plan.lines]
+    yield from table([Column("to"), *numbers, Column("")], rows, width)
     yield []
     for note in plan.notes:
         yield from paragraph([StyledText(plain(note, 400), "dim")], width)

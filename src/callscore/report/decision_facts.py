@@ -22,8 +22,6 @@ from callscore.scorecard.decision import (
     failing_rows,
     final_floor,
     is_below_floor,
-    is_in_question,
-    is_kept_out,
     not_above_floor,
 )
 from callscore.stats.intervals import binomial_interval
@@ -85,14 +83,6 @@ class CardFacts:
     def above(self, one: str, other: str) -> ModelDifference:
         """How far one model is above another."""
         return difference(self.card, one, other)
-
-    def is_in_question(self, model: ModelScore) -> bool:
-        """Whether a model may be recommended."""
-        return is_in_question(model, self.decide.allow_fail)
-
-    def is_kept_out(self, model: ModelScore) -> bool:
-        """Whether a gate, a row rated Fail or the floor keeps a model out."""
-        return is_kept_out(model, self.decide.allow_fail)
 
     def these_calls(self, model: str) -> str:
         """Return `these 50 calls`."""

@@ -34,6 +34,8 @@ from callscore.scorecard.decision import (
     decisive_final,
     failing_rows,
     final_floor,
+    is_in_question,
+    is_kept_out,
 )
 from callscore.stats.power import ALPHA, calls_for_claim
 
@@ -78,7 +80,7 @@ def _race(facts: CardFacts, race: RaceCard) -> Iterator[DecisionLine]:
         why = "best in the race, but kept out; the other models were not finished"
         result = DecisionLine("NOT DECIDED", result.models, why)
     yield result
-    if best is not None and facts.is_kept_out(best):
+    if best is not None and is_kept_out(best, facts.decide.allow_fail):
         yield from _kept_out(facts, [best.model])
     yield from race_exits(race)
     yield DecisionLine("HOW SURE", [], describe_guarantee(race))
@@ -137,7 +139,7 @@ def _reason(facts: CardFacts, choice: Choice) -> str:
 def _reason_of_one(facts: CardFacts, name: str, word: str) -> str:
     rows = _failing(facts, name) or "no row rated Fail"
     others = [model for model in considered(facts.card) if model.model != name]
-    if others and all(map(facts.is_kept_out, others)):
+    if others and all(is_kept_out(other, facts.decide.allow_fail) for other in others):
         return f"the only one of {len(others) + 1} models that passes: no blocker, {rows}"
     return f"{'' if word == 'PASSES' else 'passes: '}no blocker, {rows}"
 
@@ -299,9 +301,9 @@ def _not_compared(facts: CardFacts, choice: Choice) -> Iterator[DecisionLine]:
     """Name the models in question that cannot be compared with the others    C-79, C-125"""
     for line in facts.ranking:
         model = facts.card.model(line.model)
-        if model not in considered(facts.card) or not facts.is_in_question(model):
+        if line.model in choice.candidates or model not in considered(facts.card):
             continue
-        if line.model not in choice.candidates:
+        if is_in_question(model, facts.decide.allow_fail):
             estimate = "an estimate, which is not compared with official scores"
             yield DecisionLine("NOT DECIDED", [line.model], line.reason or estimate)
 
@@ -317,7 +319,7 @@ def _best_quality(facts: CardFacts, choice: Choice) -> Iterator[DecisionLine]:
     why = f"{facts.heading} {facts.score(best[0])}"
     if best != choice.models:
         why += f", {facts.price(*best)}"
-    if not facts.is_in_question(facts.card.model(best[0])):
+    if not is_in_question(facts.card.model(best[0]), facts.decide.allow_fail):
         why += "; kept out, see below"
     yield DecisionLine("BEST QUALITY", best, why)
 
@@ -340,7 +342,7 @@ def _kept_out(facts: CardFacts, only: Sequence[str] = ()) -> Iterator[DecisionLi
     reasons = {line.model: line.reason or "" for line in facts.ranking}
     models = [m for m in considered(facts.card) if not only or m.model in only]
     for model in sorted(models, key=closest_first):
-        if facts.is_kept_out(model):
+        if is_kept_out(model, facts.decide.allow_fail):
             why = describe_obstacles(
                 model,
                 facts.spec,

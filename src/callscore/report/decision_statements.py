@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -287,10 +288,16 @@ def describe_unseen(calls: int, unit: str = "call") -> str:
     return f"{show_count(calls, unit)}: up to {shown} % of {unit}s could fail unseen"
 
 
+_UNIT = re.compile("[a-z ]{1,30}")
+
+
 def sampled_unit(card: Scorecard) -> str:
     """Return what the intervals of a card are about, in the singular: `call`, `scenario`."""
-    about = "future calls" if card.intervals is None else card.intervals.about
-    return about.removeprefix("future ").removesuffix("s")
+    if card.intervals is None:
+        tasks = {task for model in card.models for task in model.tasks}
+        return "scenario" if tasks == {SCENARIO} else "call"
+    unit = card.intervals.about.removeprefix("future ").removesuffix("s")
+    return unit if _UNIT.fullmatch(unit) else "call"  # a card may come from anywhere
 
 
 def round_up_calls(calls: int) -> str:

@@ -29,6 +29,7 @@ BUILT_IN: Mapping[str, str] = {
     "every-eval-ever": "callscore.report.every_eval_ever",
     "otel": "callscore.report.otel",
     "parquet": "callscore.report.parquet",
+    "document-001": "callscore.report.document_001",
 }
 """Format name → module with the format as `FORMAT`, imported on first use."""
 

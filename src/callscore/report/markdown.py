@@ -12,7 +12,11 @@ from callscore.report.cells import (
     show_score_interval,
     tasks_run,
 )
-from callscore.report.decision_statements import describe_estimate, state_decision
+from callscore.report.decision_statements import (
+    describe_estimate,
+    sampled_unit,
+    state_decision,
+)
 from callscore.report.forms import form_document
 from callscore.report.markdown_text import code, prose, statement_items, table
 from callscore.report.names import simulated_share
@@ -127,8 +131,8 @@ def _ranking(card: Scorecard) -> Iterator[str]:
         ]
         for entry in card.ranking
     ]
-    final = _final_heading(card)
-    yield from table(["Rank", "Model", final, "$ / 1000 calls", "Pareto", "Remark"], rows)
+    cost = f"$ / 1000 {sampled_unit(card)}s"
+    yield from table(["Rank", "Model", _final_heading(card), cost, "Pareto", "Remark"], rows)
     yield ""
 
 

@@ -79,7 +79,9 @@ def _scores(results: Sequence[Json], document: Json) -> Iterator[str]:
         yield ABOUT_INTERVALS
     yield ""
     for label, path in _DETAILS:
-        yield _line(label, [_number(_lookup(r["overall_statistics"], path)) for r in results])
+        cells = [_number(_defined(r, path)) for r in results]
+        if set(cells) != {"n/a"}:
+            yield _line(label, cells)
 
 
 _SCORES = "score_details"
@@ -103,6 +105,13 @@ _DETAILS = (
     ("  precision", f"{_SCORES}.call_rejection_scores.fc_decision_performance.precision"),
     ("  recall", f"{_SCORES}.call_rejection_scores.fc_decision_performance.recall"),
 )
+
+
+def _defined(result: Json, path: str) -> Any:
+    """Return a number of the result; None if the document's 0.0 has no denominator."""
+    undefined = result["x_extension"].get("undefined", ())
+    is_undefined = f"overall_statistics.{path}" in undefined
+    return None if is_undefined else _lookup(result["overall_statistics"], path)
 
 
 def _lookup(document: Json, path: str) -> Any:

@@ -26,7 +26,7 @@ def plain(text: str, max_length: int = 200) -> str:
 
 def sanitize(text: str) -> str:
     """Replace escape sequences, direction marks and line ends; the length is not limited."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable():  # so none of them occurs
         return text
     return "".join(map(_sanitize_char, text))
 
@@ -60,7 +60,7 @@ def is_formula(text: str) -> bool:
 
 def sanitize_lines(text: str) -> str:
     """Replace escape sequences and direction marks; line ends and tabs stay."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable():
         return text
     return "".join(char if char in "\n\t" else _sanitize_char(char) for char in text)
 

@@ -55,9 +55,11 @@ MIN_REASON_WIDTH = 30
 def ranking_lines(card: Scorecard, width: int) -> Iterator[Line]:
     """Yield the official ranking; a model without a rank has the reason."""
     final = "" if card.final_heading == FINAL else f", {plain(card.final_heading, 80)}"
-    title = f"Ranking{final} (a call is one telephone call with all its tasks)"
+    unit = sampled_unit(card)
+    about = " (a call is one telephone call with all its tasks)" if unit == "call" else ""
+    title = f"Ranking{final}{about}"
     yield from paragraph([StyledText(title, "bold")], width)
-    headings = ["Rank", "Model", "Efficiency", "Final", "$ / 1000 calls", "Quality", "Pareto"]
+    headings = ["Rank", "Model", "Efficiency", "Final", f"$ / 1000 {unit}s", "Quality", "Pareto"]
     entries = [_ranking_cells(entry) for entry in card.ranking]
     if _has_room_for_intervals(card, width):
         finals = {model.model: show_score_interval(model.final) for model in card.models}
@@ -79,7 +81,7 @@ def zeroed_ranking_lines(card: Scorecard, width: int) -> Iterator[Line]:
     yield from paragraph(
         [StyledText(f"Not official: blocked calls counted as 0{over}", "bold")], width
     )
-    headings = ["Place", "Model", "Final", "$ / 1000 calls"]
+    headings = ["Place", "Model", "Final", f"$ / 1000 {sampled_unit(card)}s"]
     entries = [_zeroed_cells(entry) for entry in card.zeroed_ranking]
     if _has_room_for_intervals(card, width):
         few = {model.model for model in card.models if model.final.few_calls}

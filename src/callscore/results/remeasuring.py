@@ -19,7 +19,7 @@ from callscore.core.scorecard import Scorecard
 from callscore.evaluate.judging import JudgedBlock, JudgeRunner
 from callscore.evaluate.reply_measurer import ScoringOptions
 from callscore.evaluate.reply_source import CaseReplies
-from callscore.evaluate.scorecards import joint_scorecard, part_scorecards
+from callscore.evaluate.scorecards import joint_scorecard, scorecard
 from callscore.evaluate.scorer import Scorer, Sinks
 from callscore.evaluate.scoring_pass import ScoringResult, scoring_options
 from callscore.evaluate.sub_blocks import (
@@ -370,7 +370,7 @@ def _scorecard(
         runner = JudgeRunner(old.judge, old.embedder, (), old.models, old.concurrency)
         runner.join(kept.judged)
     config = cases.config
-    card = joint_scorecard(config, [*part_scorecards(config, [calls], runner), *kept.others])
+    card = joint_scorecard(config, [scorecard(config, calls, runner), *kept.others])
     models = [
         msgspec.structs.replace(model, answered_by=kept.answered_by.get(model.model, ()))
         for model in card.models

@@ -10,12 +10,11 @@ from typing import Any
 import msgspec
 
 from callscore.core.case import Case, turns
-from callscore.core.judging import Verdict
+from callscore.core.judging import INJECTION_SUSPECTED, Verdict
 from callscore.core.measure import UNDECIDED
 from callscore.core.scorecard import CaseResult
 from callscore.core.spec import Spec
 from callscore.evaluate.sub_blocks import FAST
-from callscore.judges.injection import INJECTION_SUSPECTED
 from callscore.report.details.decoded_case import decode_case
 from callscore.report.details.slices import score_or_zero
 from callscore.report.source import Answer, CaseView

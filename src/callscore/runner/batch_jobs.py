@@ -19,7 +19,7 @@ from callscore.engine.workload import EngineOptions, PlannedModel
 from callscore.runner.prepare import ModelHandle, open_models
 from callscore.runner.stored_runs import config_of_run
 from callscore.store.address import StoreAddress, open_store
-from callscore.store.protocol import JobLedger, KeepsJobs, RunLedger
+from callscore.store.protocol import RunLedger
 
 
 class CancelResult(NamedTuple):
@@ -34,7 +34,7 @@ class CancelResult(NamedTuple):
 def list_jobs(store: StoreAddress) -> Sequence[BatchJob]:
     """The jobs in a store that are not finished."""
     with open_store(store, only_reading=True) as opened:
-        return opened.batch_jobs().jobs() if isinstance(opened, KeepsJobs) else ()
+        return opened.batch_jobs().jobs()
 
 
 def cancel_jobs(
@@ -46,8 +46,6 @@ def cancel_jobs(
     """
     with open_store(store) as opened:
         before = opened.run(run_id)
-        if not isinstance(opened, KeepsJobs):
-            raise UsageError(f"{store}: keeps no batch jobs")
         ledger = opened.hold_run(run_id)
         try:
             config = config_of_run(before, store, eval_file)
@@ -77,7 +75,6 @@ def _models_of(config: EvalConfig, jobs: Sequence[BatchJob]) -> Sequence[ModelHa
 async def _cancel(
     models: Sequence[ModelHandle], ledger: RunLedger, on_event: OnEvent, stop: Shutdown
 ) -> None:
-    assert isinstance(ledger, JobLedger)  # its store keeps jobs
     options = EngineOptions()
     jobs = RunJobs(ledger.id, ledger.jobs)
     session = Session(options, ledger, jobs, options.shared_limits(), on_event, stop)

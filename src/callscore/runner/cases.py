@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count, islice
-from typing import TYPE_CHECKING, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Protocol, cast
 
 import msgspec
 
@@ -145,7 +145,8 @@ class CaseFiles:
         """`keep_content`: the stream has every case with all its keys, for a report."""
         self._config = config
         self._keep_content = keep_content
-        self._contradictions = Contradictions()
+        self.contradictions: Sequence[str] = ()
+        """Notes on references that contradict themselves (C-131)."""
         self._tasks = tasks_for(config)
         self._steps = StepIndex(config.case_sources)
         self.waiting: Collection[str] = self._steps.later
@@ -160,7 +161,7 @@ class CaseFiles:
         """Check and hash every selected case; of the others only the ids are checked."""
         config = self._config
         numbers = {path_of(source): at for at, source in enumerate(config.case_sources)}
-        digest = hashlib.blake2b(digest_size=16)
+        digest, contradictions = hashlib.blake2b(digest_size=16), Contradictions()
         selected: list[str] = []
         tasks: set[str] = set()
         found: set[str] = set()
@@ -180,14 +181,15 @@ class CaseFiles:
             start = LineStart(numbers[line.path], line.number, line.offset)
             self.plan.add(loaded.case.task, start, position)
             found.add(loaded.case.task)
-            if self._is_selected(loaded):
+            if not config.tasks or loaded.case.task in config.tasks:
                 selected.append(loaded.case.id)
                 tasks.add(loaded.case.task)
                 if loaded.task.needs_earlier_replies:
                     self._steps.add(loaded.case, line)
-                self._contradictions.check(loaded, line)
+                contradictions.check(loaded, line)
                 IndexedCase(position, line, loaded).add_to(digest)
         self._tasks = config.catalog.tasks(lambda suite: tuple(names.get(suite.name, ())))
+        self.contradictions = contradictions.notes
         self.digest = digest.hexdigest()
         self.tasks = selected_tasks(config, found)
         self.ids = selected
@@ -199,21 +201,14 @@ class CaseFiles:
         self.positions[case_id] = position = len(self.positions)
         return position
 
-    def _is_selected(self, loaded: LoadedCase) -> bool:
-        return not self._config.tasks or loaded.case.task in self._config.tasks
-
-    @property
-    def contradictions(self) -> Sequence[str]:
-        """Notes on references that contradict themselves        C-131"""
-        return self._contradictions.notes
-
     def stream(self) -> Iterator[CasePrompt]:
         """Every selected case with its prompt and its reference."""
-        fast = not self._keep_content
+        fast, tasks = not self._keep_content, self._config.tasks
         selected = (
             IndexedCase(self.positions[loaded.case.id], line, loaded)
             for line in lines_of(self._config.case_sources)
-            if self._is_selected(loaded := load_case(line, self._tasks, checked=fast))
+            if (loaded := load_case(line, self._tasks, checked=fast)).case.task in tasks
+            or not tasks
         )
         yield from map(self._add_prompt, islice(selected, self._config.limit))
 
@@ -463,16 +458,9 @@ def work_of_step(provider: Provider, step: StepRequest) -> list[Work]:
     return [] if request is None else [Work(case.id, step.model, step.run, request, case.task)]
 
 
-def _reads_cases(provider: Provider) -> TypeGuard[CaseProvider]:
-    """Whether requests are made from cases.
-
-    `isinstance` compares every member of the protocol, which takes as long as building a request.
-    """
-    return hasattr(provider, "request_for")
-
-
 def request_of(provider: Provider, case_prompt: CasePrompt, run: int) -> ProviderRequest | None:
     """The request for a case; None if the provider has no reply to it, as a recording may not."""
-    if _reads_cases(provider):
-        return provider.request_for(case_prompt.case, case_prompt.prompt, run)
+    # `isinstance` compares every member of CaseProvider, which takes as long as this request.
+    if hasattr(provider, "request_for"):
+        return cast("CaseProvider", provider).request_for(case_prompt.case, case_prompt.prompt, run)
     return provider.request(case_prompt.prompt, run)

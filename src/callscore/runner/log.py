@@ -12,7 +12,7 @@ import msgspec
 
 from callscore.core.case import Failed
 from callscore.core.errors import OutputError, StoreError
-from callscore.core.run import Completed, Event, JobNews, RaceRound, Retry
+from callscore.core.run import Completed, Event, JobNews, NodeNews, RaceRound, Retry, StoreNews
 from callscore.providers.redaction import redact
 from callscore.report.safe_text import escape_json
 
@@ -46,6 +46,10 @@ class EventLog:
             self.write({"event": "race_round", **msgspec.structs.asdict(event)})
         elif isinstance(event, JobNews):
             self.write({"event": "batch_job", **msgspec.structs.asdict(event)})
+        elif isinstance(event, NodeNews):
+            self.write({"event": "node", **msgspec.structs.asdict(event)})
+        elif isinstance(event, StoreNews):
+            self.write({"event": "store", **msgspec.structs.asdict(event)})
 
     def write(self, record: dict[str, Any]) -> None:
         """One line."""

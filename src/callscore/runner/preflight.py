@@ -21,7 +21,7 @@ from callscore.engine.workload import PlannedModel, Workload
 from callscore.providers.addresses import is_local_server
 from callscore.runner.cases import CaseStream, work_of
 from callscore.runner.prepare import ModelHandle, PreparedRun
-from callscore.store.protocol import KeepsJobs, Store
+from callscore.store.protocol import Store
 
 WORD_OK = "Reply with the word ok."
 PROMPT = Prompt((Message("user", WORD_OK),))
@@ -128,8 +128,6 @@ def _small_prompt(spec: ModelSpec, work: Prompt | None) -> Prompt:
 
 def _keys_in_jobs(store: Store) -> set[bytes]:
     """The requests that batch jobs have in flight."""
-    if not isinstance(store, KeepsJobs):
-        return set()
     jobs = store.batch_jobs()
     return {item.key for job in jobs.jobs() for item in jobs.items(job)}
 

@@ -99,16 +99,14 @@ class RunOptions(msgspec.Struct, frozen=True):
     """Receives what every sub-block of calls adds to the sums, for an index."""
     workers: Workers = ONE_PROCESS
     """How many processes score a stored run again."""
+    cluster: str | None = None
+    """The address of a Ray cluster whose nodes send requests, too."""
 
     @property
     def output_folder(self) -> Path | None:
         """The folder that the run writes to: that of `--export`, else that of `--json`."""
         card = self.targets.card
         return self.export if self.export is not None or card is None else card.parent
-
-    def check_targets(self, config: EvalConfig) -> None:
-        """Refuse files that cannot be written or that the run reads."""
-        self.targets.check((*config.files, *self.labels), self.log, self.trajectories)
 
     def refuse_scenario_options(self) -> None:
         """Refuse options that apply to scenarios only, if there are none."""
@@ -192,25 +190,20 @@ class PreparedRun(msgspec.Struct, frozen=True):
         """What identifies the run when it is resumed."""
         from callscore.store.run_records import RunHeader, relative_to_store  # loads SQLite
 
-        config = self.config
+        config, redact = self.config, ""
+        if config.redaction is not None:
+            from callscore.config.redaction import encode_option
+
+            redact = encode_option(config.redaction, config.store)
         return RunHeader(
             name=config.name,
             config_hash=str(RunKey(config.fingerprint, self.options.limit, self.options.weights)),
             dataset_hash=self.survey.digest,
             total=sum(map(self.total, self.models)),
             eval_file=relative_to_store(config.path, config.store),
-            redact=self._redact_option,
+            redact=redact,
             unstored=self.options.unstored,
         )
-
-    @property
-    def _redact_option(self) -> str:
-        """`--redact` as it is stored with the run."""
-        if self.config.redaction is None:
-            return ""
-        from callscore.config.redaction import encode_option
-
-        return encode_option(self.config.redaction, self.config.store)
 
     def close(self) -> None:
         """Close the files of replaying models."""
@@ -250,14 +243,13 @@ class PreparedRun(msgspec.Struct, frozen=True):
         ]
         redaction = self.config.redaction
         redacted = [] if redaction is None else redaction.report.lines()
-        return [*redacted, *offline, *own, *batches, *map(str, self.departures)]
+        departed = map(str, self.departures) if self.config.scenarios else ()
+        return [*redacted, *offline, *own, *batches, *departed]
 
     @property
     def departures(self) -> list[Departure]:
         """Differences of the run from the public protocol, which concerns scenarios only."""
         config = self.config
-        if not config.scenarios:
-            return []
         return departures(config.repeats, config.models, config.scenario_settings)
 
 
@@ -279,8 +271,16 @@ def _check_batches(config: EvalConfig, options: RunOptions) -> None:
             "--no-store-text deletes the run, and mode: batch needs it to collect its results; "
             "expected mode: live"
         )
-    if not isinstance(config.store, Path):
-        raise UsageError("mode: batch keeps its jobs in a file; expected a file as `store`")
+
+
+def _check_cluster(config: EvalConfig, options: RunOptions) -> None:
+    """Refuse a cluster that could not help."""
+    if isinstance(config.store, Path):
+        raise UsageError(
+            "--engine ray: the nodes need a store that they reach; expected `store: postgresql://…`"
+        )
+    if options.race or any(spec.mode == "batch" for spec in config.models):
+        raise UsageError("--engine ray: a race and mode: batch are sent by one process")
 
 
 def _check_race(config: EvalConfig) -> None:
@@ -294,8 +294,10 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
 
     With `sending=False`, for a dry run or for scoring again, no keys are needed.
     """
-    options.check_targets(config)
+    options.targets.check((*config.files, *options.labels), options.log, options.trajectories)
     _check_batches(config, options)
+    if options.cluster is not None:
+        _check_cluster(config, options)
     if not config.scenarios:
         options.refuse_scenario_options()
     if options.race:
@@ -471,19 +473,14 @@ def _offline_provider(spec: ModelSpec) -> Provider | None:
 
 
 def price_of(spec: ModelSpec) -> Price | None:
-    """The price of a model in its mode: half of the live price in a batch."""
-    price = _live_price(spec)
+    """The user's price, else the listed one, half of it in a batch; rules cost nothing; None if
+    unknown.
+    """
+    if spec.price is None and spec.provider in OFFLINE:
+        return Price(0.0, 0.0) if spec.provider == "baseline" else None
+    price = spec.price
+    if price is None:
+        from callscore.providers.prices import price_for
+
+        price = price_for(spec)
     return batch_price(price) if price is not None and spec.mode == "batch" else price
-
-
-def _live_price(spec: ModelSpec) -> Price | None:
-    """The user's price, else the listed one; rules cost nothing; None if unknown."""
-    if spec.price is not None:
-        return spec.price
-    if spec.provider == "baseline":
-        return Price(0.0, 0.0)
-    if spec.provider in OFFLINE:
-        return None
-    from callscore.providers.prices import price_for
-
-    return price_for(spec)

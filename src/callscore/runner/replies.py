@@ -133,7 +133,7 @@ class RunReplies:
         priced: dict[str, Mapping[int, Reply | Failed]] = {}
         for model, runs in replies.items():
             self._note_names(model, runs)
-            priced[model] = self._price(model, runs)
+            priced[model] = self._price(model, runs) if model in self._at_price else runs
         return priced
 
     def of_model(self, model: str, case_id: str) -> Mapping[int, Reply | Failed]:

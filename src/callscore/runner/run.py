@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import (
+    AbstractAsyncContextManager,
+    ExitStack,
+    closing,
+    contextmanager,
+    nullcontext,
+)
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,8 +45,8 @@ from callscore.runner.prepare import ModelHandle, PreparedRun
 from callscore.runner.replies import RunReplies
 from callscore.runner.scoring import RunScoring
 from callscore.runner.scoring_process import scoring_process
-from callscore.store.address import open_store
-from callscore.store.protocol import JobLedger, RunLedger, SharedRun, Store
+from callscore.store.address import as_option, open_store
+from callscore.store.protocol import RunLedger, SharedRun, Store
 from callscore.store.run_records import Failure, RunRecord
 
 if TYPE_CHECKING:
@@ -106,7 +113,8 @@ class _Job(NamedTuple):
     race: RaceRun | None = None
     """The race, if there is one."""
     sharing: Sharing | None = None
-    """How the run is shared with workers on other machines, if its store allows that."""
+    """How the run is shared with workers on other machines, if its store allows that; a run with
+    jobs at batch APIs is not."""
 
 
 class Sharing(NamedTuple):
@@ -117,6 +125,8 @@ class Sharing(NamedTuple):
     cases: Sequence[str]
     """The ids of the cases that are divided into chunks; none in a race."""
     budget_usd: float | None
+    nodes: Callable[[OnEvent, Shutdown], AbstractAsyncContextManager[None]]
+    """The nodes of a cluster that send, too, as long as this is open."""
 
 
 def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
@@ -125,9 +135,9 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
     process = scoring_process(prepared)
     plan = plan_of(prepared, cases)
     plan.check()
-    options = _engine_options(prepared)
+    options = _engine_options(prepared, prepared.budget_usd)
     options.check()
-    start_race = _start_of_race(prepared)
+    start_race = _start_of_race(prepared) if prepared.options.race else None
     try:
         with process or nullcontext(), _open_run(prepared) as run:
             store, ledger = run.store, run.ledger
@@ -155,7 +165,7 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
                     helpers=prepared.helpers,
                     tools=prepared.tools if prepared.helpers else None,
                     race=race,
-                    sharing=stack.enter_context(_sharing(prepared, ledger)),
+                    sharing=_sharing(prepared, ledger, stack) if ledger.shared else None,
                 )
                 preflights, summary = loop.run(lambda stop: _carry_out(job, stop))
                 failures, jobs = store.failures(ledger.id), _jobs_left(ledger)
@@ -170,10 +180,8 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
         return interrupted.ran
 
 
-def _start_of_race(prepared: PreparedRun) -> OpenRace | None:
-    """How a race begins; None without a race, whose libraries are then not loaded."""
-    if not prepared.options.race:
-        return None
+def _start_of_race(prepared: PreparedRun) -> OpenRace:
+    """How a race begins; only then its libraries are loaded."""
     from callscore.runner.race import prepare_race
 
     return prepare_race(prepared)
@@ -186,13 +194,14 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
     try:
         # 1. One small request each: nothing is spent on cases if a model does not reply.
         preflights = await _try_out(job, stop)
-        plan = plan.with_spending(plan.options.already_spent_usd + cost_of(preflights))
+        if preflights:
+            plan = plan.with_spending(plan.options.already_spent_usd + cost_of(preflights))
         if stop.requested:
             return preflights, RunSummary("interrupted", {})
         # 2. Each case is judged and scored when all its replies have arrived, on the same budget.
-        limits = _shared_limits(plan, scoring)
+        limits = None if scoring.calls is None else _shared_limits(plan, scoring.calls)
         if job.sharing is not None:
-            limits = await _share(job.sharing, plan)
+            limits = await _share(job.sharing, plan, limits)
         if job.race is not None:
             return preflights, _mark_unanswered(await _run_race(job, job.race, plan, limits, stop))
         following = asyncio.create_task(scoring.follow(stop, limits))
@@ -200,7 +209,8 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
         emit = scoring_events(job.emit, scoring, job.ledger)
         for_models = _limits_of_models(plan, limits)
         if job.sharing is not None and for_models is not None and is_live(plan):
-            summary = await job.sharing.sending.send(plan, emit, stop, for_models)
+            async with job.sharing.nodes(emit, stop):
+                summary = await job.sharing.sending.send(plan, emit, stop, for_models)
         else:
             summary = await _send(plan, job.ledger, emit, stop, for_models)
         # 4. Requests that depend on those replies follow in rounds.
@@ -231,25 +241,45 @@ async def _try_out(job: _Job, stop: Shutdown) -> Sequence[Preflight]:
     return await preflight(job.plan, job.trials, stop, job.ledger.charge_preflight, job.emit)
 
 
-@contextmanager
-def _sharing(prepared: PreparedRun, ledger: RunLedger) -> Iterator[Sharing | None]:
-    """How other workers may join the run; None if its store is a file."""
-    shared = ledger.shared
-    if shared is None:
-        yield None
-        return
+def _sharing(prepared: PreparedRun, ledger: RunLedger, stack: ExitStack) -> Sharing:
+    """How other workers may join the run, until the stack is closed."""
     from callscore.runner.shared_work import SharedSending
 
-    with closing(SharedSending(prepared, ledger, is_holder=True)) as sending:
-        cases = () if prepared.options.race else prepared.survey.ids
-        yield Sharing(shared, sending, cases, prepared.budget_usd)
+    sending = stack.enter_context(closing(SharedSending(prepared, ledger, is_holder=True)))
+    nodes = stack.enter_context(_nodes(prepared, ledger.id))
+    cases = () if prepared.options.race else prepared.survey.ids
+    assert ledger.shared is not None  # checked by the caller
+    return Sharing(ledger.shared, sending, cases, prepared.budget_usd, nodes)
 
 
-async def _share(sharing: Sharing, plan: Workload) -> SharedLimits:
-    """Offer the run to other workers; returns the limits of all of them."""
+@contextmanager
+def _nodes(
+    prepared: PreparedRun, run_id: int
+) -> Iterator[Callable[[OnEvent, Shutdown], AbstractAsyncContextManager[None]]]:
+    """The nodes of the cluster, if the run has one; raises UsageError, MissingExtra."""
+    address = prepared.options.cluster
+    if address is None:
+        yield lambda _, __: nullcontext()
+        return
+    from callscore.processes.ray_workers import node_workers
+    from callscore.runner.nodes import NodeJob, NodeWork, nodes_at_work
+
+    store, eval_file = prepared.config.store, prepared.config.path
+    with node_workers(address, NodeJob) as workers:
+        given = NodeWork(run_id, as_option(store), eval_file.absolute())
+        yield partial(nodes_at_work, workers, given)
+
+
+async def _share(sharing: Sharing, plan: Workload, own: SharedLimits | None) -> SharedLimits:
+    """Offer the run to other workers; returns the limits of all of them.
+
+    A run with jobs at batch APIs is not offered: only its rates are those of all workers.
+    """
     from callscore.runner.shared_work import shared_limits
 
-    models = list(plan.models) if sharing.cases and is_live(plan) else []
+    if not is_live(plan):
+        return (own or plan.options.shared_limits())._replace(rates=sharing.shared.rates)
+    models = list(plan.models) if sharing.cases else []
     await sharing.shared.divide(models, sharing.cases, sharing.budget_usd)
     return shared_limits(sharing.shared, sharing.budget_usd)
 
@@ -267,13 +297,12 @@ async def _send(
         return await generate(plan, ledger, emit, stop, limits)
     from callscore.engine.batches import RunJobs, send
 
-    jobs = RunJobs(ledger.id, ledger.jobs) if isinstance(ledger, JobLedger) else None
-    return await send(plan, ledger, emit, stop, limits, jobs)
+    jobs = RunJobs(ledger.id, ledger.jobs)
+    return await send(plan, ledger, jobs, emit, stop, limits)
 
 
 def _jobs_left(ledger: RunLedger) -> Sequence[BatchJob]:
-    jobs = ledger.jobs.jobs(ledger.id) if isinstance(ledger, JobLedger) else ()
-    return [job for job in jobs if job.state != "collected"]
+    return [job for job in ledger.jobs.jobs(ledger.id) if job.state != "collected"]
 
 
 async def _run_race(
@@ -303,12 +332,10 @@ def _limits_of_models(plan: Workload, limits: SharedLimits | None) -> SharedLimi
     return limits
 
 
-def _shared_limits(plan: Workload, scoring: RunScoring) -> SharedLimits | None:
-    """One budget and the same pauses for models and judges; None without a judge."""
-    if scoring.calls is None:
-        return None
+def _shared_limits(plan: Workload, calls: JudgeCalls) -> SharedLimits:
+    """One budget and the same pauses for models and judges."""
     spent = plan.options.already_spent_usd
-    options = msgspec.structs.replace(scoring.calls.billing.options, already_spent_usd=spent)
+    options = msgspec.structs.replace(calls.billing.options, already_spent_usd=spent)
     return options.shared_limits()
 
 
@@ -372,7 +399,6 @@ def _next_rounds(prepared: PreparedRun, store: Store, run_id: int) -> NextRound 
     def stored_replies(model: str, case_id: str) -> Mapping[int, Reply | Failed]:
         return store.replies_to(run_id, case_id).get(model, {})
 
-    models = {model.spec.name: model for model in (*prepared.models, *prepared.helpers)}
     names = [model.spec.name for model in prepared.models]
     known = frozenset(prepared.survey.ids)
     follow_ups = [
@@ -382,6 +408,8 @@ def _next_rounds(prepared: PreparedRun, store: Store, run_id: int) -> NextRound 
     ]
     if not follow_ups:
         return None
+    models = {model.spec.name: model for model in (*prepared.models, *prepared.helpers)}
+    options = _engine_options(prepared, prepared.model_budget_usd)
 
     def next_round(summary: RunSummary) -> Workload | None:
         stopped = frozenset(name for name, model in summary.models.items() if model.stopped)
@@ -399,7 +427,7 @@ def _next_rounds(prepared: PreparedRun, store: Store, run_id: int) -> NextRound 
             for name, model in models.items()
             if (work := works.get(name))
         }
-        plan = Workload(planned, _plan_options(prepared))
+        plan = Workload(planned, options)
         return plan.with_spending(store.run(run_id).spent_usd)
 
     return next_round
@@ -443,18 +471,14 @@ def rescore(prepared: PreparedRun, run_id: int) -> RunResult:
             return ran
 
 
-def _engine_options(prepared: PreparedRun) -> EngineOptions:
+def _engine_options(prepared: PreparedRun, budget_usd: float | None) -> EngineOptions:
     attempts = prepared.config.attempts
     return EngineOptions(
-        budget_usd=prepared.budget_usd,
+        budget_usd=budget_usd,
         attempt_s=attempts.timeout_s,
         case_s=attempts.case_timeout_s,
         max_attempts=attempts.most,
     )
-
-
-def _plan_options(prepared: PreparedRun) -> EngineOptions:
-    return msgspec.structs.replace(_engine_options(prepared), budget_usd=prepared.model_budget_usd)
 
 
 def _planned(helpers: Sequence[ModelHandle]) -> Mapping[str, PlannedModel]:
@@ -468,8 +492,9 @@ def plan_of(prepared: PreparedRun, cases: CaseStream) -> Workload:
     """The requests of a run that depend on no reply."""
     repeats = prepared.config.repeats
     at_once = prepared.survey.ids
+    options = _engine_options(prepared, prepared.model_budget_usd)
     if prepared.helpers:
-        Workload(_planned(prepared.helpers), _plan_options(prepared)).check()
+        Workload(_planned(prepared.helpers), options).check()
     for source in prepared.sources:
         if source.waiting:
             at_once = [case for case in at_once if case not in source.waiting]
@@ -484,7 +509,7 @@ def plan_of(prepared: PreparedRun, cases: CaseStream) -> Workload:
             )
             for model in prepared.models
         },
-        _plan_options(prepared),
+        options,
     )
 
 

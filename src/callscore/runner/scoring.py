@@ -22,7 +22,7 @@ from callscore.evaluate.case_steps import MeasuredCase
 from callscore.evaluate.judge_client import JudgeCalls
 from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
-from callscore.evaluate.scorecards import joint_scorecard, part_scorecards
+from callscore.evaluate.scorecards import joint_scorecard, scorecard
 from callscore.evaluate.scorer import Sinks
 from callscore.evaluate.scoring_pass import ScoringResult, index_inputs, open_pass
 from callscore.runner.cases import CaseFiles, CasePrompt, CasesToScore, CaseStream
@@ -235,7 +235,8 @@ class RunScoring:
         if self.calls is not None:
             judging = open_judge_runner(prepared.config.scoring, self.calls)
             self._judge_runner = self._stack.enter_context(judging)
-            self.calls.check()
+            if self.calls.clients:
+                self.calls.check()
         self.embedder = self._judge_runner.embedder if self._judge_runner is not None else None
         is_local = not isinstance(prepared.config.scoring.embedder, ModelSpec)
         if self._judge_runner is not None and self.embedder is not None and is_local:
@@ -286,7 +287,10 @@ class RunScoring:
             if self._prepared.options.on_scoring_result is not None:
                 self._prepared.options.on_scoring_result(result)
         config = self._prepared.config.scoring
-        cards = part_scorecards(config, results, self._judge_runner)
+        cards = [
+            scorecard(config, each, None if each.scenarios else self._judge_runner)
+            for each in results
+        ]
         if self._prepared.options.on_scored is not None:
             self._prepared.options.on_scored(ScoredParts(results, cards, self._judge_runner))
         card = joint_scorecard(config, cards)

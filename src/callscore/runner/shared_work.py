@@ -21,6 +21,7 @@ from callscore.core.run import (
     OnEvent,
     RunSummary,
     Stopping,
+    StoreNews,
     Work,
 )
 from callscore.engine.limits import Budget, SharedLimits
@@ -34,7 +35,7 @@ from callscore.store.postgres.chunks import digest_of
 from callscore.store.protocol import RunLedger, SharedRun
 
 LOOK_S = 0.05
-"""How often a worker looks whether another one has taken over."""
+"""How often a worker looks whether another one has taken over, or the store is away."""
 
 
 def shared_limits(shared: SharedRun, budget_usd: float | None) -> SharedLimits:
@@ -76,7 +77,7 @@ class SharedSending:
             self._shared.budget.begin(slots)
             part, worker = stop.part(), self._shared.worker
             self._worker = worker
-            watching = asyncio.create_task(self._stop_when_lost(part, worker))
+            watching = asyncio.create_task(self._watch(part, worker, on_event))
             emit = partial(self._emit, on_event, stop)
             try:
                 sent = await generate(plan, self._ledger, emit, part, limits)
@@ -93,8 +94,14 @@ class SharedSending:
         """End the reading of cases."""
         self._reading.shutdown(wait=True)
 
-    async def _stop_when_lost(self, part: Shutdown, worker: int) -> None:
+    async def _watch(self, part: Shutdown, worker: int, on_event: OnEvent) -> None:
+        """Stop when another worker has taken over; tell when the store is away, and back."""
+        was_away = False
         while not self._shared.has_lost(worker):
+            outage = self._shared.outage
+            if was_away != (outage is not None):
+                was_away = outage is not None
+                on_event(StoreNews(None if outage is None else str(outage)))
             await asyncio.sleep(LOOK_S)
         part.request()
 

@@ -28,6 +28,7 @@ SUM_TOLERANCE = 1e-9
 BENCHMARKS = "benchmarks"
 """The name of the Benchmark Score among the weights of option A."""
 
+NOTHING_TO_TEST = "not_run: no answer of these tasks has what this criterion looks at"
 Weights = Mapping[str, float]
 TalliesByTask = Mapping[str, Mapping[str, CriterionTally]]
 """Tallies by task, then by criterion."""
@@ -78,16 +79,14 @@ class FinalWeights(NamedTuple):
             check_weighted_tasks(self.custom, self.tasks)
             return {name: weight for name, weight in self.custom.items() if weight}
         weights = self._of_document(option)
-        kept = {name: weight for name, weight in weights.items() if weight and self._counts(name)}
+        counted = {BENCHMARKS, *self.tasks}
+        kept = {name: weight for name, weight in weights.items() if weight and name in counted}
         if len(kept) == len(weights):
             return weights
         if not any(name in self.spec.tasks for name in kept):
             return {}
         whole = math.fsum(kept.values())
         return {name: weight / whole for name, weight in kept.items()}
-
-    def _counts(self, name: str) -> bool:
-        return name == BENCHMARKS or name in self.tasks
 
     def _of_document(self, option: str) -> Weights:
         """The weights as printed, or exactly proportional to those of option A        C-80"""
@@ -270,6 +269,8 @@ def _criterion(slug: str, criterion: Criterion, tasks: TalliesByTask) -> Criteri
     """The mean over tasks of the mean over cases, and its limit   C-88, C-90"""
     found = {task: tallies[slug] for task, tallies in tasks.items() if slug in tallies}
     tallies = [tally for tally in found.values() if tally.n or tally.waiting or tally.failed]
+    if not tallies:
+        return CriterionScore(None, None, NOTHING_TO_TEST, criterion.unit)
     why = _why_none(tallies)
     n = sum(tally.n for tally in tallies)
     value = None
@@ -306,6 +307,4 @@ def _why_none(tallies: Sequence[CriterionTally]) -> str | None:
         return f"failed: {failed} answers could not be judged{detail}"
     if waiting:
         return f"not_run: {waiting} answers await a verdict, a similarity or another run{detail}"
-    if not tallies:
-        return "not_run: no answer of these tasks has what this criterion looks at"
     return None

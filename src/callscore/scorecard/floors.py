@@ -99,26 +99,22 @@ def compare_with_floor(
 
 def floor_notes(
     models: Sequence[ModelScore], tallies: Mapping[str, Mapping[str, TaskTally]], spec: Spec
-) -> Sequence[str]:
+) -> Iterator[str]:
     """Notes on models that are no better than a trivial answer, or not known to be    C-135"""
-    return [
-        note for model in models for note in _floor_notes(model, tallies.get(model.model, {}), spec)
-    ]
-
-
-def _floor_notes(model: ModelScore, tallies: Mapping[str, TaskTally], spec: Spec) -> Iterator[str]:
-    for task, found in model.tasks.items():
-        score, floor = found.score, found.trivial_floor
-        if score is None or floor is None or task not in tallies:
-            continue
-        compared = compare_with_floor(score, floor, tallies[task].standard_error)
-        if compared == "better":
-            continue
-        relation = "worse than" if compared == "worse" else "not distinguishable from"
-        yield (
-            f"{model.model}, {spec.scores[task].label}: {half_up(score, 3)} is {relation} the"
-            f" {half_up(floor, 3)} of an answer that reads nothing ({found.trivial_strategy})"
-        )
+    for model in models:
+        of_tasks = tallies.get(model.model, {})
+        for task, found in model.tasks.items():
+            score, floor = found.score, found.trivial_floor
+            if score is None or floor is None or task not in of_tasks:
+                continue
+            compared = compare_with_floor(score, floor, of_tasks[task].standard_error)
+            if compared == "better":
+                continue
+            relation = "worse than" if compared == "worse" else "not distinguishable from"
+            yield (
+                f"{model.model}, {spec.scores[task].label}: {half_up(score, 3)} is {relation} the"
+                f" {half_up(floor, 3)} of an answer that reads nothing ({found.trivial_strategy})"
+            )
 
 
 def best_floor(tally: FloorTally, formula: TaskFormula) -> Floor:
@@ -196,18 +192,25 @@ class DataFloors:
         if tally is not None:
             tally.add(reference)
 
+    def join(self, later: Mapping[str, FloorTally | None]) -> None:
+        """Add the tallies of later cases, which must not be used afterwards."""
+        for task, tally in later.items():
+            own = self.tallies.get(task)
+            if own is None or tally is None:
+                self.tallies[task] = tally
+            else:
+                own += tally
+
     def found(self) -> Mapping[str, Floor]:
         """The floor of every task that has one."""
-        return {
-            task: self._note_sampling(best_floor(tally, self._formula_of(task)))
-            for task, tally in self.tallies.items()
-            if tally is not None
-        }
-
-    def _note_sampling(self, floor: Floor) -> Floor:
-        if self._step == 1 or floor.strategy is None:
-            return floor
-        return floor._replace(strategy=f"{floor.strategy} (1 of {self._step} cases counted)")
+        found: dict[str, Floor] = {}
+        for task, tally in self.tallies.items():
+            if tally is not None:
+                floor = found[task] = best_floor(tally, self._formula_of(task))
+                if self._step > 1 and floor.strategy is not None:
+                    sampled = f"{floor.strategy} (1 of {self._step} cases counted)"
+                    found[task] = floor._replace(strategy=sampled)
+        return found
 
     def data_notes(self) -> list[str]:
         """The floors, and what the data cannot show."""

@@ -235,8 +235,7 @@ def _why_open(model: ModelScore, name: str, spec: Spec) -> str:
 
 
 def _task_labels(spec: Spec, tasks: Sequence[str]) -> str:
-    labels = {task: score.label for task, score in spec.scores.items()}
-    return ", ".join(labels.get(name, name) for name in tasks)
+    return ", ".join(spec.scores[name].label if name in spec.scores else name for name in tasks)
 
 
 def _rounded_weights(tasks: Sequence[str], weights: Mapping[str, float]) -> dict[str, float]:

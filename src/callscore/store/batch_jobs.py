@@ -87,19 +87,19 @@ class BatchJobs:
     def jobs(self, run_id: int | None = None, model: str | None = None) -> Sequence[BatchJob]:
         """The jobs that are not deleted, oldest first: all, of a run, or of a model in it."""
         with map_sqlite_errors(self._path):
-            return [_job(raw) for (raw,) in self._connection.execute(_JOBS, (run_id, model))]
+            return [job_of(raw) for (raw,) in self._connection.execute(_JOBS, (run_id, model))]
 
     def items(self, job: BatchJob) -> Sequence[BatchItem]:
         """The requests of a job; none after it was finished."""
         with map_sqlite_errors(self._path):
             rows = self._connection.execute(_ITEMS, (job.token,)).fetchall()
-            return [_item(row) for row in rows]
+            return [item_of(row) for row in rows]
 
     def holder(self, key: bytes) -> BatchJob | None:
         """The job that has this request in flight."""
         with map_sqlite_errors(self._path):
             row = self._connection.execute(_HOLDER, (key,)).fetchone()
-            return None if row is None else _job(row[0])
+            return None if row is None else job_of(row[0])
 
 
 def describe_job(job: BatchJob) -> str:
@@ -114,7 +114,8 @@ def _write(connection: sqlite3.Connection, job: BatchJob) -> None:
     connection.execute(_WRITE, (job.token, job.run_id, job.model, job.state, _encode(job)))
 
 
-def _item(row: tuple[object, ...]) -> BatchItem:
+def item_of(row: tuple[object, ...]) -> BatchItem:
+    """The request in a row; raises UnreadableRow."""
     try:
         fields = dict(zip(BatchItem.__struct_fields__, row, strict=True))
         return msgspec.convert(fields, BatchItem)
@@ -122,7 +123,8 @@ def _item(row: tuple[object, ...]) -> BatchItem:
         raise UnreadableRow(f"a request of a batch job cannot be read: {error}") from None
 
 
-def _job(raw: object) -> BatchJob:
+def job_of(raw: object) -> BatchJob:
+    """The job in a row; raises UnreadableRow."""
     try:
         return _decode(raw)  # type: ignore[arg-type]
     except (msgspec.MsgspecError, UnicodeDecodeError, TypeError) as error:

@@ -5,16 +5,18 @@ A column is a key of the case. Row n is line n, so that errors name `file:row`.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 
 from callscore.core.case import Case
-from callscore.core.errors import DataError, MissingExtra
+from callscore.core.errors import DataError, MissingExtra, UsageError
 
 SUFFIX = ".parquet"
 JSON_KEYS = frozenset(Case.__struct_fields__) - {"id", "task", "call_id", "lang", "question"}
@@ -22,13 +24,30 @@ JSON_KEYS = frozenset(Case.__struct_fields__) - {"id", "task", "call_id", "lang"
 OTHER, HASH = "other", "sha256"
 """Columns of an export: keys of the user as JSON, and the hash of the case."""
 ROWS_AT_ONCE = 256
+_URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+):/+(?P<rest>.*)")
 INDEX = "__index_level_"
 """The beginning of the columns in which pandas keeps an index."""
 
 
+def local_path(path: Path) -> Path:
+    """The file or folder of cases that a `file://` URL names, or the path itself.
+
+    Raises UsageError for a URL of another machine: cases are read several times, and by processes.
+    """
+    found = _URL.match(path.as_posix())  # a path has one slash where the URL has two
+    if found is None:
+        return path
+    if found["scheme"] != "file":
+        raise UsageError(
+            f"{found['scheme']}://{found['rest']}: is not on this machine; expected a path or a "
+            "file:// URL: copy or mount it first"
+        )
+    return Path("/", unquote(found["rest"]))
+
+
 def is_parquet(path: Path) -> bool:
     """Whether a case file, by its name, or a file in a folder is one of Parquet."""
-    return path.suffix.lower() == SUFFIX or bool(_parts(path))
+    return path.suffix.lower() == SUFFIX or (path.is_dir() and bool(_parts(path)))
 
 
 def parquet_lines(cases: Sequence[Path]) -> tuple[Sequence[Path], Mapping[Path, Path]]:

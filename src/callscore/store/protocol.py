@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, Self, runtime_checkable
+from typing import Protocol, Self
 
 from msgspec import UnsetType
 
 from callscore.core.batch import JobStore
 from callscore.core.case import Failed, Reply
+from callscore.core.errors import StoreError
 from callscore.core.events import Events
 from callscore.core.race import RaceCard
 from callscore.core.run import (
@@ -87,6 +88,11 @@ class SharedRun(Protocol):
         """This process as a worker; after a takeover, it is another one."""
         ...
 
+    @property
+    def outage(self) -> StoreError | None:
+        """Why the store cannot be used now; it is waited for."""
+        ...
+
     def has_lost(self, worker: int) -> bool:
         """Whether another worker has taken over what this one held."""
         ...
@@ -138,6 +144,11 @@ class RunLedger(StoredReplies, Ledger, Protocol):
     id: int
 
     @property
+    def jobs(self) -> JobStore:
+        """The jobs at batch APIs, of this run and of others."""
+        ...
+
+    @property
     def shared(self) -> SharedRun | None:
         """What other workers share; None if this process is alone."""
         ...
@@ -164,27 +175,6 @@ class RunLedger(StoredReplies, Ledger, Protocol):
         ...
 
 
-@runtime_checkable
-class JobLedger(Protocol):
-    """A run in progress that can have jobs at batch APIs."""
-
-    id: int
-    jobs: JobStore
-
-
-@runtime_checkable
-class KeepsJobs(Protocol):
-    """A store that can keep jobs at batch APIs."""
-
-    def batch_jobs(self) -> JobStore:
-        """All jobs."""
-        ...
-
-    def hold_run(self, run_id: int) -> RunLedger:
-        """Lock a run, finished or not; raises UsageError if a living process holds it."""
-        ...
-
-
 class Store(Protocol):
     """Replies and runs. Reads are immediate; replies are written by a `RunLedger`."""
 
@@ -205,6 +195,14 @@ class Store(Protocol):
 
         Raises UsageError if a living process holds it, or if the data has changed.
         """
+        ...
+
+    def hold_run(self, run_id: int) -> RunLedger:
+        """Lock a run, finished or not; raises UsageError if a living process holds it."""
+        ...
+
+    def batch_jobs(self) -> JobStore:
+        """All jobs at batch APIs."""
         ...
 
     def events(self) -> Events:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from callscore.core.batch import JobStore
 from callscore.core.errors import UsageError
 from callscore.store.connection import connect, log_of, map_sqlite_errors, transaction
 from callscore.store.events import blank_events, replies_named
@@ -53,11 +54,7 @@ def purge_runs(path: Path, run_ids: Sequence[int]) -> PurgeResult:
             holder = journal.run(run_id).holder
             if holder is not None and not has_ended(holder):
                 raise UsageError(f"run {run_id} is held by {holder}; expected a run that has ended")
-            if any(job.state != "collected" for job in journal.batch_jobs().jobs(run_id)):
-                raise UsageError(
-                    f"run {run_id} has jobs at a batch API; end them with `callscore batch cancel "
-                    f"{run_id}`"
-                )
+            refuse_jobs(run_id, journal.batch_jobs())
     before = _size(path)
     with map_sqlite_errors(path), closing(connect(path, sqlite3.Connection)) as connection:
         connection.execute("PRAGMA secure_delete = ON")
@@ -81,6 +78,14 @@ def purge_runs(path: Path, run_ids: Sequence[int]) -> PurgeResult:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     remove_index(path)  # it has what was said in calls, and quotes of replies
     return PurgeResult(len(run_ids), replies - left, max(0, before - _size(path)))
+
+
+def refuse_jobs(run_id: int, jobs: JobStore) -> None:
+    """Raises UsageError if a run has jobs whose results are not collected."""
+    if any(job.state != "collected" for job in jobs.jobs(run_id)):
+        raise UsageError(
+            f"run {run_id} has jobs at a batch API; end them with `callscore batch cancel {run_id}`"
+        )
 
 
 def _has(connection: sqlite3.Connection, key: bytes) -> bool:

@@ -17,7 +17,9 @@ from callscore.config.redaction import RedactOptions
 from callscore.core.errors import CallscoreError, DataError
 from callscore.import_job import ImportJob, load_form, read_source, run_import
 from callscore.importers.folder import FileReport
+from callscore.importers.formats import detect_format
 from callscore.importers.forms.marks import MarkColumn, describe_columns, mark_tables
+from callscore.importers.source_file import Source
 from callscore.importers.tables import Table, format_cell, read_tables
 from callscore.metrics.forms.form import Form, offered_answers, qa_config, scored_questions
 from callscore.store.files import atomic_write
@@ -200,11 +202,20 @@ def _call_tables(data: DataSet, reports: Sequence[FileReport]) -> list[TableView
         if report is not None and report.format and "table" not in report.format.casefold():
             continue
         try:
-            tables = read_tables(read_source(Path(name)))
+            source = read_source(Path(name))
+            tables = [] if report is None and _is_text(source) else read_tables(source)
         except CallscoreError:
             continue  # the report of the file says why
         views += [_table_view(name, table, ()) for table in tables]
     return views
+
+
+def _is_text(source: Source) -> bool:
+    """Whether a file without a report, as its marks stopped the import, has no columns to map."""
+    try:
+        return detect_format(source).name != "table"
+    except CallscoreError:
+        return False  # with its columns mapped, it may be one
 
 
 def _table_view(name: str, table: Table, described: Sequence[MarkColumn]) -> TableView:

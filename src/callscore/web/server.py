@@ -12,13 +12,14 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from hashlib import sha256
-from typing import cast
+from typing import Literal, cast
 from urllib.parse import parse_qsl
 
 from aiohttp import web
 
 from callscore.core.errors import CallscoreError, DataError, StoreError, UsageError
 from callscore.report.markup import Html, join, tag
+from callscore.results.access_log import log_access
 from callscore.results.port import QueryError
 from callscore.uploads.data_folder import TooLarge
 from callscore.web.page import error_page, render_page, static_files, version_line
@@ -120,6 +121,8 @@ class _Door:
         except CallscoreError as error:
             status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 500)
             return self._page(error_page(status, str(error)), session)
+        except (ConnectionError, web.RequestPayloadError):
+            return self._page(error_page(400, "The request ended early."), session)
         except Exception:
             logging.getLogger(__name__).exception("%s %s", request.method, request.path)
             return self._page(_failed_page(request), session)
@@ -161,7 +164,7 @@ class _Door:
     ) -> Visit:
         form: dict[str, str] = {}
         if request.method == "POST" and not reads_body:
-            fields = await request.post()
+            fields = await _read_form(request)
             form = {name: value for name, value in fields.items() if isinstance(value, str)}
         return Visit(
             site=self._site,
@@ -188,6 +191,8 @@ class _Door:
         if isinstance(answer, Redirect):
             return _redirect(answer.to)
         if isinstance(answer, Download):
+            if request.method == "GET":
+                await self._log("export", visit.url(), visit.session)
             return await _send_file(request, answer)
         response = self._page(answer, visit.session, visit.target)
         if etag:
@@ -212,10 +217,12 @@ class _Door:
 
     async def log_in(self, request: web.Request) -> web.StreamResponse:
         """Turn the token of a reviewer into a session."""
-        fields = await request.post()
+        fields = await _read_form(request)
         session_id = self._guard.log_in(str(fields.get("token", "")))
-        if session_id is None:
+        session = self._guard.session(session_id)
+        if session_id is None or session is None:
             return self._page(self._no_session(request, "This token is not known."), None)
+        await self._log("login", session.role, session)
         return self._with_cookie(_redirect("/"), session_id)
 
     async def log_out(self, request: web.Request) -> web.StreamResponse:
@@ -224,6 +231,11 @@ class _Door:
         response = _redirect("/")
         response.del_cookie(self._guard.cookie)
         return response
+
+    async def _log(self, kind: Literal["login", "export"], what: str, who: WebSession) -> None:
+        """Keep who saw or took what; first, so that nothing leaves without its line."""
+        if not self._site.read_only:
+            await asyncio.to_thread(log_access, self._site.store, kind, what, who.author)
 
     def _with_cookie(self, response: web.Response, session_id: str) -> web.Response:
         response.set_cookie(
@@ -250,6 +262,14 @@ class _Door:
             hint = "Open the address that callscore serve has printed; it can be opened once. "
             return error_page(401, hint, join("If you followed a link: ", retry, "."))
         return error_page(401, why or "Log in with your token.", join(_login_form(), retry))
+
+
+async def _read_form(request: web.Request) -> Mapping[str, object]:
+    """Return the fields of a form; a body that is none is an error of its sender, not a fault."""
+    try:
+        return await request.post()
+    except (ValueError, LookupError):  # edges of parts, text encoding
+        raise web.HTTPBadRequest(reason="The body of this request is not a form.") from None
 
 
 def _login_form() -> Html:

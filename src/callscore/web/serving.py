@@ -147,8 +147,9 @@ async def _serve(options: ServeOptions, listener: socket.socket, say: Say) -> No
 def _fault_log() -> logging.Logger:
     """Return the log of the server's own faults.
 
-    aiohttp logs a traceback for every request that is not HTTP, which any program that reaches
-    the port can send: it would fill a disk, or block the server on a pipe that nothing reads.
+    aiohttp logs a traceback for every request that is not HTTP or ends early, which any program
+    that reaches the port can send: it would fill a disk, or block the server on a pipe that
+    nothing reads.
     """
     log = logging.getLogger("callscore.web.requests")
     log.addFilter(_is_fault)
@@ -157,7 +158,7 @@ def _fault_log() -> logging.Logger:
 
 def _is_fault(record: logging.LogRecord) -> bool:
     raised = record.exc_info[1] if record.exc_info else None
-    return not isinstance(raised, BadHttpMessage)
+    return not isinstance(raised, (BadHttpMessage, ConnectionError, web.RequestPayloadError))
 
 
 def _tls(options: ServeOptions) -> ssl.SSLContext | None:

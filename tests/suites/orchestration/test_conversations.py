@@ -212,7 +212,7 @@ def test_a_simulated_model_gets_the_next_step_of_the_script() -> None:
         ({"expect": [{"said": ""}]}, "expect[0].said"),
         ({"expect": [{"called": "find", "tool": "book"}]}, "expect[0]"),
         ({"expect": [{"tool": "find", "arguments": {}}]}, "expect[0].result"),
-        ({"expect": [{"called": "fnd"}]}, "expect[0]"),
+        ({"expect": [{"called": "fnd"}]}, "expect[0].called"),
         ({"expect": [{"tool": "find", "result": 1}]}, "expect[0].tool"),
         ({"user": {"facts": []}}, "user.goal"),
         ({"user": {"goal": "x", "facts": [1]}}, "user.facts"),

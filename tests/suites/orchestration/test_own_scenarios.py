@@ -10,9 +10,11 @@ import pytest
 
 from callscore.core.case import Tool
 from callscore.core.errors import DataError
+from callscore.store.scenario_files import SCENARIO_FILES
 from callscore.suites.orchestration.plan.model import PlannedStep
 from callscore.suites.orchestration.scenario.cards import Card, index_cards
 from callscore.suites.orchestration.scenario.cases import step_cases
+from callscore.suites.orchestration.scenario.data import check_scenarios
 from callscore.suites.orchestration.scenario.model import CallsDue, DecodedCall, RejectionDue
 from callscore.suites.orchestration.scenario.parse import ScenarioKey, read_scenario
 from callscore.suites.orchestration.scenario.protocol import bundled_protocol, with_own_prompts
@@ -26,7 +28,7 @@ KEY = ScenarioKey("EN", "book")
 CARDS = index_cards(
     [
         Card("desk", "Desk", tools=(Tool("book", "Books.", {}), Tool("cancel", "Cancels.", {}))),
-        Card("till", tools=(Tool("pay", "Pays.", {}),)),
+        Card("till", tools=(Tool("pay", "Pays.", {"required": ["sum"]}),)),
     ]
 )
 BOOK: dict[str, Any] = {
@@ -113,12 +115,45 @@ def test_the_history_has_results_and_what_a_rejection_says() -> None:
         ({"agent": "desk", "step_id": 2}, "steps[1].content: missing"),
         ({"agent": "desk", "content": BOOK, "step_id": 1}, "the step 1 is also steps[0]"),
         ({"step_id": "x"}, "expected the number of the step"),
+        ({"desk": {"tool": "bok"}}, "no card has the tool 'bok'; expected one such as book"),
     ],
 )
 def test_what_would_be_misread_is_refused_with_its_place(step: Any, says: str) -> None:
     with pytest.raises(DataError) as error:
         read({"user": "Book"}, step)
     assert says in str(error.value) and "steps[1]" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("step: []", "field steps: expected a scenario"),
+        ("steps: []\nexpects: []", "unknown key 'expects'; expected $schema, expect, metadata"),
+        ("steps: []\nsteps: []", "line 2: the key 'steps' is repeated"),
+        ("steps:\n- desk: {tool: book, arguments: {a: 1, a: 2}}", "line 2: the key 'a' is rep"),
+        ("steps: []\nexpect:\n- {said: x}\n- {not_called: bok}", "x.yaml:4: field expect[1].not_c"),
+        (
+            "steps:\n- user: Hi\n- desk: {tool: bok}",
+            "x.yaml:3: field steps[1].content: step 2: no c",
+        ),
+        ("user: {goal: 1}\nsteps: []", "x.yaml:1: field user.goal: expected the goal"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_named_with_its_line(
+    tmp_path: Path, text: str, says: str
+) -> None:
+    card = {"agent_card": {"agent_id": "desk"}, "tools": [{"name": "book"}]}
+    for name, content in (("x.yaml", text), ("cards/desk.json", json.dumps(card))):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    (problem,) = check_scenarios([tmp_path], [tmp_path / "cards"], SCENARIO_FILES).problems
+    assert says in str(problem)
+
+
+def test_an_expected_call_that_its_own_schema_refuses_is_a_finding() -> None:
+    (finding,) = read({"user": "The bill"}, {"till": {"tool": "pay"}}).findings
+    assert (finding.kind, finding.action) == ("schema_violation", "noted")
+    assert finding.detail == "calls[0].sum: required, and missing"
 
 
 @pytest.mark.parametrize(

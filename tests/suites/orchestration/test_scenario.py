@@ -279,3 +279,10 @@ def test_a_card_keeps_its_tools() -> None:
     assert argument_schema(card.tools[0], "x") == {"type": "string"}
     assert argument_schema(card.tools[0], "y") == argument_schema(None, "x") == {}
     assert index_cards([card]).owners == {"t": "a"}
+
+
+@pytest.mark.parametrize("name", ["inputSchema", "input_schema"])
+def test_a_card_with_the_schema_of_another_api_is_refused(name: str) -> None:
+    card = {"agent_card": {"agent_id": "desk"}, "tools": [{"name": "book", name: {}}]}
+    with pytest.raises(DataError, match=r"expected it as parameters"):
+        read_card(json.dumps(card).encode())

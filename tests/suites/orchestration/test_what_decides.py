@@ -15,9 +15,11 @@ import callscore
 from callscore import Scorecard
 from callscore.core.scenarios import RecordedOutputs
 from callscore.evaluate.scenarios import OutputsJob, score_outputs
+from callscore.report.cells import scorecard_rows
 from callscore.scorecard.decision import choose, is_in_question
 from callscore.suites.orchestration.floors import SUCCESS, ScenarioFloors
 from callscore.suites.orchestration.replies import percentile
+from callscore.suites.registry import template_of
 from commands import run
 from eval_files import eval_file
 from orchestration_data import SCENARIOS, cards_of, needs_fixtures, output_files, scenarios_of
@@ -98,6 +100,29 @@ def test_c141_the_honest_model_is_first_next_to_prose_and_refusals(card: Scoreca
     assert card.decision[0].models == ["honest"]
     assert [line.model for line in card.ranking][0] == "honest"
     assert [name for name in ANSWERS if is_in_question(card.model(name))] == ["honest"]
+
+
+@needs_fixtures
+@pytest.mark.parametrize("other", ["prose", "refuses"])
+def test_c141_the_honest_model_is_first_between_two_result_files(
+    card: Scorecard, tmp_path: Path, other: str
+) -> None:
+    for name in ("honest", other):
+        (tmp_path / f"{name}.json").write_text(json.dumps(card.document(name)))
+    done = run("compare", tmp_path / "honest.json", tmp_path / f"{other}.json")
+    assert done.returncode == 0, done.stderr
+    named = [line.split()[:2] for line in done.stdout.splitlines() if line.startswith("LIKELY")]
+    assert named == [["LIKELY", "honest:"]]
+    assert "BEST QUALITY     honest: Final" in done.stdout
+
+
+@needs_fixtures
+def test_c141_open_values_are_shown_with_their_bounds(card: Scorecard) -> None:
+    found = {row.template.label: row.cells for row in scorecard_rows(card, template_of(card))}
+    best = card.model("honest").tasks["scenario"].metrics[f"{SUCCESS}_at_best"].value
+    assert f"(open values: up to {best:.3f})" in found["Scenario Success"][-1].text
+    assert "open values: up to" in found["Scenario Score"][-1].text
+    assert "open values" not in found["Scenario Success"][0].text
 
 
 @needs_fixtures
@@ -245,6 +270,7 @@ def test_c141_a_card_has_latencies_of_steps_and_scenarios_and_its_json_has_none(
         shown = target.read_text(encoding="utf-8")
         assert "Latency of a scenario, p50 / p95" in shown
         assert "Pass^k: right in every run" in shown
+        assert "$ / 1000 scenarios" in shown and "1000 calls" not in shown
 
 
 def test_c141_a_latency_gate_that_is_missed_ends_with_exit_code_1(tmp_path: Path) -> None:

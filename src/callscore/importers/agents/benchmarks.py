@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
@@ -31,16 +32,23 @@ def read_gold_calls(sources: Sequence[Source]) -> dict[str, GoldCalls]:
     Raises DataError if a result has no gold, or one case has several.
     """
     found: dict[str, GoldCalls] = {}
+    simulations: list[tuple[Mapping[str, Any], Source]] = []
+    models: dict[PurePath, str] = {}
     for source in sources:
         for value in _values(source):
             if not isinstance(value, Mapping):
                 continue
-            if isinstance(value.get("simulations"), list):
-                _add_tau2(found, value, source)
+            if _has_tau2_tasks(value):
+                models[_folder(source)] = models[PurePath(source.name)] = _model_of_tau2(value)
+                _add_tau2_tasks(found, value)
+                simulations += [(one, source) for one in value.get("simulations") or ()]
+            elif "task_id" in value and "termination_reason" in value:
+                simulations.append((value, source))
             elif "ground_truth" in value or "result" in value or "function" in value:
                 _add_bfcl(found, value, source)
             elif "expected_tools" in value:
                 _add_deepeval(found, value, f"{source.stem}-{len(found) + 1}")
+    _add_tau2_simulations(found, simulations, models)
     for name, case in found.items():
         if case.expected is None:
             raise DataError(f"the case {name!r} has a result and no gold; expected its gold too")
@@ -48,6 +56,8 @@ def read_gold_calls(sources: Sequence[Source]) -> dict[str, GoldCalls]:
 
 
 def _values(source: Source) -> list[Any]:
+    if source.is_archive:
+        return []
     whole = source.json
     if isinstance(whole, Mapping) and isinstance(whole.get("test_cases"), list):
         return list(whole["test_cases"])
@@ -65,12 +75,25 @@ def _set_gold(case: GoldCalls, name: str, expected: dict[str, Any]) -> None:
     case.expected = expected
 
 
-def _add_tau2(found: dict[str, GoldCalls], value: Mapping[str, Any], source: Source) -> None:
-    """The tasks and simulations of one tau2-bench run."""
+def _has_tau2_tasks(value: Mapping[str, Any]) -> bool:
+    """Whether it is a results file; in the form of a folder, it has no simulations itself."""
+    has_runs = "simulations" in value or "simulation_index" in value
+    return has_runs and isinstance(value.get("tasks"), list)
+
+
+def _folder(source: Source) -> PurePath:
+    return PurePath(source.name).parent
+
+
+def _model_of_tau2(value: Mapping[str, Any]) -> str:
     info = value.get("info")
     agent: Any = info.get("agent_info") if isinstance(info, Mapping) else None
-    model = str(agent.get("llm") or MODEL) if isinstance(agent, Mapping) else MODEL
-    for task in value.get("tasks") or ():
+    return str(agent.get("llm") or MODEL) if isinstance(agent, Mapping) else MODEL
+
+
+def _add_tau2_tasks(found: dict[str, GoldCalls], value: Mapping[str, Any]) -> None:
+    """The tasks of one tau2-bench run."""
+    for task in value["tasks"]:
         name = str(task.get("id"))
         case = found.setdefault(name, GoldCalls())
         criteria = task.get("evaluation_criteria") or {}
@@ -81,20 +104,45 @@ def _add_tau2(found: dict[str, GoldCalls], value: Mapping[str, Any], source: Sou
             if action.get("requestor", "assistant") == "assistant"
         ]
         _set_gold(case, name, {"actions": actions})
-    runs: dict[str, int] = {}
-    for simulation in value["simulations"]:
+
+
+_OUTAGES = frozenset(
+    {"infrastructure_error", "unexpected_error", "user_error", "context_window_exceeded"}
+)
+"""Ends of a simulation that are no fault of the agent; `agent_error` is one."""
+
+
+def _add_tau2_simulations(
+    found: Mapping[str, GoldCalls],
+    simulations: Sequence[tuple[Mapping[str, Any], Source]],
+    models: Mapping[PurePath, str],
+) -> None:
+    """What each simulation called; one in a file of its own is below the folder of the results."""
+    runs: Counter[tuple[str, str]] = Counter()
+    for simulation, source in simulations:
         name = str(simulation.get("task_id"))
         if name not in found:
             raise DataError(f"a simulation of the unknown task {name!r}", place=source.name)
-        runs[name] = runs.get(name, 0) + 1
+        if not simulation.get("messages") and simulation.get("ticks"):
+            raise DataError(
+                f"a simulation of the task {name!r} is of speech; expected messages",
+                place=source.name,
+            )
+        places = (PurePath(source.name), _folder(source).parent)
+        model = next((models[place] for place in places if place in models), MODEL)
+        runs[model, name] += 1
         ended = str(simulation.get("termination_reason") or "")
         calls = [
             {"name": call.name, "arguments": call.arguments}
             for event in read_events(_by_assistant(simulation.get("messages")))
             for call in event.calls
         ]
-        line: dict[str, Any] = {"model": model, "run": runs[name], "output": {"calls": calls}}
-        if "error" in ended and ended != "too_many_errors":
+        line: dict[str, Any] = {
+            "model": model,
+            "run": runs[model, name],
+            "output": {"calls": calls},
+        }
+        if ended in _OUTAGES:
             line |= {"output": None, "error": ended}
         if isinstance(cost := simulation.get("agent_cost"), int | float):
             line["cost_usd"] = cost
@@ -104,6 +152,10 @@ def _add_tau2(found: dict[str, GoldCalls], value: Mapping[str, Any], source: Sou
 def _by_assistant(messages: Any) -> list[Any]:
     listed = messages if isinstance(messages, list) else []
     return [one for one in listed if isinstance(one, Mapping) and one.get("role") == "assistant"]
+
+
+_BFCL_GROUPS = ("live", "non_live")
+"""Folders of categories, inside of that of a model."""
 
 
 def _add_bfcl(found: dict[str, GoldCalls], value: Mapping[str, Any], source: Source) -> None:
@@ -121,7 +173,10 @@ def _add_bfcl(found: dict[str, GoldCalls], value: Mapping[str, Any], source: Sou
             )
         _set_gold(case, name, {"calls": [dict(one) for one in truth]})
     elif "result" in value:
-        model = PurePath(source.name).parent.name or MODEL
+        folder, file = _folder(source), PurePath(source.name).name
+        if folder.name in _BFCL_GROUPS and file.startswith("BFCL_"):
+            folder = folder.parent
+        model = folder.name or MODEL
         line: dict[str, Any] = {"model": model, "output": {"calls": _bfcl_calls(value["result"])}}
         tokens = value.get("input_token_count"), value.get("output_token_count")
         if all(isinstance(count, int) for count in tokens):

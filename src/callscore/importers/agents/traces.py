@@ -6,6 +6,7 @@ history counts: it contains the others.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from callscore.core.case import Tool
 from callscore.core.errors import DataError
 from callscore.importers.agents.messages import Event, decoded, read_events
 from callscore.importers.agents.tools import read_tools
+from callscore.importers.inspect_log import InspectLog, is_inspect, read_inspect_log
 from callscore.importers.source_file import Source
 
 _FAILED = ("2", "STATUS_CODE_ERROR", "ERROR")
@@ -42,18 +44,31 @@ class _Request(msgspec.Struct):
     agent: str = ""
     error: str = ""
     at: str = ""
+    results: Mapping[str, Any] = {}
+    """By id of the call, what a tool returned, if that is all that was recorded."""
 
 
 def read_traces(source: Source) -> list[AgentTrace] | None:
     """The traces of a file; None if it has no messages that could be those of an agent."""
-    values = _values(source)
-    requests = [found for number, value in enumerate(values) for found in _requests(value, number)]
+    requests = list(_read_requests(source))
     if not requests:
         return None
     by_trace: dict[str, list[_Request]] = {}
     for request in requests:
         by_trace.setdefault(request.trace or source.stem, []).append(request)
-    return [_trace(name, found) for name, found in by_trace.items()]
+    return [
+        _trace(name, found)
+        for name, found in by_trace.items()
+        if any(request.messages for request in found)
+    ]
+
+
+def _read_requests(source: Source) -> Iterator[_Request]:
+    if is_inspect(source):
+        yield from _inspect(read_inspect_log(source))
+    elif not source.is_archive:
+        for number, value in enumerate(_values(source)):
+            yield from _requests(value, number)
 
 
 def _values(source: Source) -> list[Any]:
@@ -78,6 +93,10 @@ def _trace(name: str, requests: Sequence[_Request]) -> AgentTrace:
     """The conversation of a trace: its longest request, and every agent and tool that it names."""
     longest = max(requests, key=lambda request: (len(request.messages), request.at))
     events = read_events(longest.messages)
+    results = {of: value for request in requests for of, value in request.results.items()}
+    for call in (call for event in events for call in event.calls):
+        if not call.has_result and call.id in results:
+            call.result, call.has_result = decoded(results[call.id]), True
     by_last_message = {_last_call(request): request.agent for request in requests if request.agent}
     for event in events:
         event.agent = event.agent or by_last_message.get(_calls_key(event), "")
@@ -111,8 +130,6 @@ def _requests(value: Any, number: int) -> Iterator[_Request]:
         yield from _observation(value, "")
     elif "run_type" in value:
         yield from _langsmith_run(value)
-    elif isinstance(value.get("samples"), list):
-        yield from _inspect(value)
     else:
         yield from _exchange(value, number)
 
@@ -194,9 +211,12 @@ def _any_value(value: Any) -> Any:
 
 def _span(span: Mapping[str, Any], attributes: Mapping[str, Any]) -> Iterator[_Request]:
     """A span of a request to a model, by the conventions of OpenTelemetry for `gen_ai`."""
-    asked = decoded(attributes.get("gen_ai.input.messages"))
-    replied = decoded(attributes.get("gen_ai.output.messages"))
-    if not isinstance(asked, list):
+    asked = decoded(attributes.get("gen_ai.input.messages")) or _indexed(attributes, "prompt")
+    replied = decoded(attributes.get("gen_ai.output.messages")) or _indexed(
+        attributes, "completion"
+    )
+    call = str(attributes.get("gen_ai.tool.call.id") or "")
+    if not isinstance(asked, list) or not (asked or call):
         return
     context = span.get("context")
     where = {**context, **span} if isinstance(context, Mapping) else span
@@ -217,7 +237,31 @@ def _span(span: Mapping[str, Any], attributes: Mapping[str, Any]) -> Iterator[_R
         str(attributes.get("gen_ai.agent.name") or ""),
         str(error or ("failed" if failed else "")),
         str(span.get("startTimeUnixNano", span.get("start_time")) or ""),
+        {call: attributes["gen_ai.tool.call.result"]}
+        if call and "gen_ai.tool.call.result" in attributes
+        else {},
     )
+
+
+_INDEXED = re.compile(r"gen_ai\.(prompt|completion)\.(\d+)\.(?:tool_calls\.(\d+)\.)?(\w+)")
+
+
+def _indexed(attributes: Mapping[str, Any], kind: str) -> list[Any]:
+    """Messages in attributes of their own, as OpenLLMetry writes: `gen_ai.prompt.0.content`."""
+    messages: dict[int, dict[str, Any]] = {}
+    calls: dict[tuple[int, int], dict[str, Any]] = {}
+    for name, value in attributes.items():
+        found = _INDEXED.fullmatch(name)
+        if found is None or found[1] != kind:
+            continue
+        message = messages.setdefault(int(found[2]), {"role": "assistant"})
+        if found[3] is None:
+            message[found[4]] = value
+        else:
+            calls.setdefault((int(found[2]), int(found[3])), {})[found[4]] = value
+    for (place, _), call in sorted(calls.items()):
+        messages[place].setdefault("tool_calls", []).append(call)
+    return [messages[place] for place in sorted(messages)]
 
 
 def _observation(value: Any, trace: str) -> Iterator[_Request]:
@@ -273,13 +317,11 @@ def _langsmith_run(value: Mapping[str, Any]) -> Iterator[_Request]:
     )
 
 
-def _inspect(value: Mapping[str, Any]) -> Iterator[_Request]:
+def _inspect(log: InspectLog) -> Iterator[_Request]:
     """The samples of an Inspect log; a sample that failed stays failed."""
-    header = value.get("eval")
-    model = str(header.get("model") or "") if isinstance(header, Mapping) else ""
-    for sample in value["samples"]:
+    for sample in log.samples:
         if isinstance(sample, Mapping) and isinstance(sample.get("messages"), list):
             error = sample.get("error")
             why = error.get("message") if isinstance(error, Mapping) else error
             name = f"{sample.get('id')}-{sample.get('epoch', 1)}"
-            yield _Request(name, sample["messages"], model, error=str(why or ""))
+            yield _Request(name, sample["messages"], log.model, error=str(why or ""))

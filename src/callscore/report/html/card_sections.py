@@ -8,7 +8,11 @@ from typing import Any
 from callscore.core.judging import Judging
 from callscore.core.scorecard import Blocker, Scorecard
 from callscore.report.cells import tasks_run
-from callscore.report.decision_statements import show_disagreement, show_flip_rate
+from callscore.report.decision_statements import (
+    sampled_unit,
+    show_disagreement,
+    show_flip_rate,
+)
 from callscore.report.html.answers_sections import undecided_values
 from callscore.report.html.case_collection import CaseCollection
 from callscore.report.html.parts import (
@@ -48,7 +52,8 @@ def ranks_section(card: Scorecard) -> Html:
     else:
         drawn = tag("p", "This scorecard has no rank bands.", class_="note")
     final = plain(card.final_heading, 120).replace("|", "/")
-    headings = f"Rank|Model|Efficiency|{final}|$ / 1000 calls|By quality|Pareto|Remark"
+    unit = sampled_unit(card)
+    headings = f"Rank|Model|Efficiency|{final}|$ / 1000 {unit}s|By quality|Pareto|Remark"
     rows = [
         row(
             "—" if entry.rank is None else str(entry.rank),

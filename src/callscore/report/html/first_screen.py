@@ -8,11 +8,18 @@ from collections.abc import Callable, Iterator, Sequence
 from callscore.core.measure import FEW_CALLS
 from callscore.core.scorecard import Corrected, ModelScore, RankingLine, Scorecard
 from callscore.core.task import SCENARIO
-from callscore.report.cells import TONES, show_score_interval, tasks_run
+from callscore.report.cells import (
+    TONES,
+    ScorecardRow,
+    scorecard_rows,
+    show_score_interval,
+    tasks_run,
+)
 from callscore.report.decision_statements import (
     TONES_OF_WORDS,
     Statement,
     describe_estimate,
+    sampled_unit,
     show_band,
     state_decision,
 )
@@ -101,7 +108,7 @@ def statement_list(statements: Sequence[Statement], link: LinkOfStatement = _no_
 
 
 def _picture(card: Scorecard) -> Html:
-    points = cost_quality_points(card)
+    points, unit = cost_quality_points(card), sampled_unit(card)
     missing = [f"{model_name(model)} ({why})" for model, why in models_not_drawn(card)]
     more = f" and {len(missing) - MAX_NOT_DRAWN} more" if len(missing) > MAX_NOT_DRAWN else ""
     not_drawn = f"Not drawn: {', '.join(missing[:MAX_NOT_DRAWN])}{more}." if missing else ""
@@ -114,13 +121,13 @@ def _picture(card: Scorecard) -> Html:
     legend += "Bars: 95 % intervals." if has_intervals else "No intervals are known."
     caption = f"{legend} {not_drawn}".rstrip()
     return figure(
-        draw_cost_quality(points, plain(card.final_heading, 80)),
+        draw_cost_quality(points, plain(card.final_heading, 80), unit),
         caption,
-        _points_table(points, plain(card.final_heading, 80)),
+        _points_table(points, plain(card.final_heading, 80), unit),
     )
 
 
-def _points_table(points: Sequence[Point], heading: str) -> Html:
+def _points_table(points: Sequence[Point], heading: str, unit: str) -> Html:
     rows = [
         row(
             model_name(point.model),
@@ -134,7 +141,7 @@ def _points_table(points: Sequence[Point], heading: str) -> Html:
         )
         for point in points
     ]
-    headings = ("Model", heading, "95 %", "Cost per 1000 calls", "95 %", "Pareto front")
+    headings = ("Model", heading, "95 %", f"Cost per 1000 {unit}s", "95 %", "Pareto front")
     return table(headings, rows, "Cost and quality of each model")
 
 
@@ -147,26 +154,50 @@ def models_table(
 ) -> Html:
     """Return one row per model: scores with intervals, ratings, blockers, cost and rank."""
     tasks = tasks_run(card)
+    of_agents: list[ScorecardRow] = []
+    if tasks == [SCENARIO]:  # the Final is its score, and none of its rows has a rating
+        tasks, of_agents = [], _rows_of_agents(card, template)
     labels = {row.key: row.label.removesuffix(" Score") for row in template if row.kind == "task"}
     ranking = {entry.model: entry for entry in card.ranking}
     headings = [
         "Model",
         plain(card.final_heading, 120),
         "Rank",
-        "$ / 1000 calls",
+        f"$ / 1000 {sampled_unit(card)}s",
         "Blockers",
         *(labels.get(task, task) for task in tasks),
-        "Ratings",
+        *(["Ratings"] if tasks else []),
+        *(_heading_of(found.template) for found in of_agents),
     ]
-    ordered = sorted(card.models, key=lambda model: _order(model, ranking[model.model]))
-    rows = [
-        row(
-            join(model_name(model.model), " ", _mark(card, model.model)),
-            _model_cells(model, ranking[model.model], tasks, blockers),
-        )
-        for model in ordered
-    ]
+    places = sorted(
+        range(len(card.models)),
+        key=lambda place: _order(card.models[place], ranking[card.models[place].model]),
+    )
+    rows = []
+    for place in places:
+        model = card.models[place]
+        cells = [*_model_cells(model, ranking[model.model], tasks, blockers)]
+        shown = [found.cells[place] for found in of_agents]
+        cells += [_value(cell.text, cell.interval) for cell in shown]
+        rows.append(row(join(model_name(model.model), " ", _mark(card, model.model)), cells))
     return table(headings, rows, "Scorecard, one row per model", "models")
+
+
+def _rows_of_agents(card: Scorecard, template: Sequence[TemplateRow]) -> list[ScorecardRow]:
+    """Return what a caller notices of an agent: success, and how long it takes        C-141"""
+    return [
+        found
+        for found in scorecard_rows(card, template)
+        if found.template.key in (*_OF_AGENTS, SCENARIO) and found.template.kind in _KINDS_OF_AGENTS
+    ]
+
+
+def _heading_of(row: TemplateRow) -> str:
+    return f"{row.label}, {row.threshold}" if row.kind == "latency" else row.label
+
+
+_OF_AGENTS = (f"{SCENARIO}.success", f"{SCENARIO}.pass_k", f"{SCENARIO}.free_success")
+_KINDS_OF_AGENTS = ("metric", "latency")
 
 
 def _mark(card: Scorecard, model: str) -> Html | None:
@@ -194,7 +225,8 @@ def _model_cells(
     yield _blockers(model, blockers)
     for task in tasks:
         yield _task(model, task)
-    yield tag("td", _ratings(model), class_="wrap")
+    if tasks:
+        yield tag("td", _ratings(model), class_="wrap")
 
 
 def _value(text: str, interval: str) -> Html:
@@ -272,12 +304,13 @@ def _rank(entry: RankingLine) -> Child:
 
 def _reading_note(card: Scorecard) -> Html:
     calls = [task.n for model in card.models for task in model.tasks.values() if task.n]
+    unit = sampled_unit(card)
     counts_scenarios = any(SCENARIO in model.tasks for model in card.models)
     sentence = (
-        "In brackets: 95 % intervals for future calls; ≈ few calls, = all calls agree. Rank: by "
-        "cost-adjusted efficiency. A breached blocker makes its task invalid."
+        f"In brackets: 95 % intervals for future {unit}s; ≈ few {unit}s, = all {unit}s agree. "
+        "Rank: by cost-adjusted efficiency. A breached blocker makes its task invalid."
     )
-    if counts_scenarios:
+    if counts_scenarios and unit == "call":
         sentence += " A scenario counts as a call."
     if calls and min(calls) < FEW_CALLS:
         fewest = show_count(min(calls), "scenario" if counts_scenarios else "call")

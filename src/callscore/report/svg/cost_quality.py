@@ -84,7 +84,7 @@ def _why_not(model: ModelScore) -> str:
     return "Final Score incomplete" if is_open else "no Final Score"
 
 
-def draw_cost_quality(points: Sequence[Point], heading: str = FINAL) -> Html:
+def draw_cost_quality(points: Sequence[Point], heading: str = FINAL, unit: str = "call") -> Html:
     """Draw all points, with the heading of the Final Score; empty if there are none."""
     if not points:
         return frame(
@@ -97,17 +97,17 @@ def draw_cost_quality(points: Sequence[Point], heading: str = FINAL) -> Html:
     return frame(
         (WIDTH, HEIGHT),
         "Cost and quality of each model",
-        _describe(points),
-        _axes(across, up, heading),
+        _describe(points, unit),
+        _axes(across, up, heading, unit),
         _front(points, across, up),
         [_mark(point, across, up) for point in points],
         _names(points, across, up),
     )
 
 
-def _describe(points: Sequence[Point]) -> str:
+def _describe(points: Sequence[Point], unit: str) -> str:
     sentences = [
-        f"{plain(p.model, 40)}: {show(p.quality)} at {show_money(p.cost)} per 1000 calls"
+        f"{plain(p.model, 40)}: {show(p.quality)} at {show_money(p.cost)} per 1000 {unit}s"
         + (", blocked" if p.blocked else ", on the Pareto front" if p.pareto else "")
         for p in sorted(points, key=lambda p: -p.quality)
     ]
@@ -117,7 +117,7 @@ def _describe(points: Sequence[Point]) -> str:
     )
 
 
-def _axes(across: Scale, up: Scale, heading: str) -> Html:
+def _axes(across: Scale, up: Scale, heading: str, unit: str) -> Html:
     bottom, left = HEIGHT - BOTTOM, LEFT
     parts: list[Html] = []
     for tick in up.ticks():
@@ -131,7 +131,7 @@ def _axes(across: Scale, up: Scale, heading: str) -> Html:
     parts.append(line((left, bottom), (WIDTH - RIGHT, bottom), "axis"))
     kind = " (logarithmic)" if across.is_log else ""
     middle = (LEFT + WIDTH - RIGHT) / 2
-    parts.append(label(middle, HEIGHT - 8, f"Cost per 1000 calls{kind}", "soft small", "middle"))
+    parts.append(label(middle, HEIGHT - 8, f"Cost per 1000 {unit}s{kind}", "soft small", "middle"))
     parts.append(label(left, 11, heading, "soft small", "start"))
     return join(parts)
 

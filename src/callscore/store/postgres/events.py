@@ -20,7 +20,7 @@ from callscore.core.events import (
 )
 from callscore.store.connection import UnreadableRow
 from callscore.store.events import COLUMNS, event_of
-from callscore.store.postgres.connection import Link
+from callscore.store.postgres.connection import Link, brief_transaction
 from callscore.store.postgres.url import DatabaseUrl
 from callscore.store.run_records import now
 
@@ -69,7 +69,7 @@ class PostgresEvents:
         at = now()
 
         def write(connection: Connection) -> LoggedEvent:
-            with connection.transaction():
+            with brief_transaction(connection, self._url.lease_s):
                 connection.execute(_LOCK)
                 newest = _newest(connection, subject, kind, author if blind else None)
                 if newest is not None and _is_same(newest, at, author, prior, body):

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar
 from uuid import uuid4
 
+from callscore.core.case import Failed
 from callscore.core.errors import StoreError
 from callscore.core.run import CachedReply, Chunk, RunItem, RunStatus
 from callscore.store.group_commit import GroupCommit
@@ -19,7 +20,7 @@ from callscore.store.postgres.chunks import (
     has_open_chunks,
     take_chunk,
 )
-from callscore.store.postgres.connection import Link
+from callscore.store.postgres.connection import RUN_PATIENCE_S, Link
 from callscore.store.postgres.limits import PostgresBudget, PostgresRates, set_budget
 from callscore.store.postgres.membership import BEATS, Membership, take_over
 from callscore.store.postgres.rows import (
@@ -67,9 +68,10 @@ class PostgresReplies:
         self._held: dict[bytes, tuple[int, float]] = {}
         """The requests in flight: the worker that claimed them, and what they may cost."""
         self._asking = ThreadPoolExecutor(1, "asking")
-        self._link = Link(store.url)
+        self._link = Link(store.url, RUN_PATIENCE_S)
         self._took_over_at = time.monotonic()
         self._joining = asyncio.Lock()
+        self.jobs = store.batch_jobs()
         self.member = Membership(store.url, run_id)
 
     def __enter__(self) -> Self:
@@ -81,7 +83,7 @@ class PostgresReplies:
     def close(self) -> None:
         """Write what is left, and leave the store."""
         try:
-            if self._writer.is_out:
+            if self.outage is not None:
                 self._writer.give_up()
             self._commits.close()
         except StoreError as error:
@@ -92,11 +94,22 @@ class PostgresReplies:
                 "next `callscore run` or `work` in this folder stores them"
             ) from None
         finally:
+            self._link.give_up()
             self._asking.shutdown(wait=True)
             self._writer.close()
             self._link.close()
             self._spill.close()
             self.member.leave()
+
+    @property
+    def lease_s(self) -> float:
+        """After how long this process counts as dead without a sign of life."""
+        return self._store.url.lease_s
+
+    @property
+    def outage(self) -> StoreError | None:
+        """Why the store cannot be used now."""
+        return self._writer.outage or self._link.outage
 
     def ask_soon(self, work: Callable[[Connection], object]) -> None:
         """Do work with the database later; an error does not matter."""
@@ -127,11 +140,12 @@ class PostgresReplies:
 
     async def claim(
         self, key: bytes, patience_s: float = 0.0, most_usd: float = 0.0
-    ) -> CachedReply | None:
+    ) -> CachedReply | Failed | None:
         """Lock a request until it is released; returns the reply if another worker has stored one.
 
-        While a living worker has the request in flight, wait for it, however long it takes. A
-        worker that was declared dead gets no lock; it becomes a new one.
+        While a living worker has the request in flight, wait for it, however long it takes. It
+        fails if a batch job has it in flight. A worker that was declared dead gets no lock; it
+        becomes a new one.
         """
         wait = FIRST_POLL_S
         while True:
@@ -166,7 +180,7 @@ class PostgresReplies:
 
     def _is_due(self) -> bool:
         now = time.monotonic()
-        is_due = now >= self._took_over_at + self._store.url.lease_s / BEATS
+        is_due = now >= self._took_over_at + self.lease_s / BEATS
         if is_due:
             self._took_over_at = now
         return is_due
@@ -193,7 +207,7 @@ class PostgresReplies:
         return found or stored
 
     async def _keep(self, paid: Paid) -> None:
-        if self._writer.is_out:
+        if self._writer.outage is not None:
             self._spill.add([paid])
         await self._commits.write_durably(paid)
         self._held.pop(paid.key, None)

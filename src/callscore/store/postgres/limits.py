@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from callscore.core.run import ModelSpec, OnPermits, RateKind
+from callscore.store.postgres.connection import brief_transaction
 from callscore.store.postgres.rows import money
 
 if TYPE_CHECKING:
@@ -285,8 +286,7 @@ class PostgresBucket:
         values = {**self._values, "needed": needed, "wanted": max(needed, per_s * HELD_S)}
 
         def take(connection: Connection) -> tuple[float, float, float]:
-            with connection.transaction(), connection.pipeline():
-                connection.execute(_UNHURRIED)
+            with brief_transaction(connection, self._run.lease_s, _UNHURRIED):
                 if self._is_new:
                     connection.execute(_NEW_BUCKET, values)
                 found = connection.execute(_TAKE, values).fetchone()

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 import msgspec
 
+from callscore.core.case import Failed
+from callscore.core.errors import StoreError
 from callscore.core.run import CachedReply
-from callscore.store.postgres.connection import Link
+from callscore.store.batch_jobs import describe_job, job_of
+from callscore.store.postgres.batch_jobs import HOLDERS
+from callscore.store.postgres.connection import RUN_PATIENCE_S, Link, brief_transaction
 from callscore.store.postgres.spill import Spill
 from callscore.store.postgres.url import DatabaseUrl
 from callscore.store.reply_rows import AnswerRow, ItemRow, checksum, from_bytes
@@ -24,11 +28,6 @@ if TYPE_CHECKING:
 
     from callscore.store.postgres.connection import Connection
 
-WRITE_PATIENCE_S = 3_600.0
-"""How long replies wait for a server that cannot be reached; meanwhile nothing is sent."""
-
-BRIEFLY = "SELECT set_config('idle_in_transaction_session_timeout', %s, true)"
-"""A process that is suspended inside a transaction must not keep its locks."""
 _CLAIM = """
 INSERT INTO callscore.inflight AS held (key, worker, run_id, most_usd)
 SELECT * FROM unnest(%s::bytea[], %s::bigint[], %s::bigint[], %s::numeric[]) AS given (key, w, r, u)
@@ -142,7 +141,7 @@ class LockRequest(msgspec.Struct):
     run_id: int | None
     most_usd: float
     is_held: bool = False
-    found: CachedReply | None = None
+    found: CachedReply | Failed | None = None
 
 
 class Paid(msgspec.Struct, frozen=True, array_like=True):
@@ -193,11 +192,9 @@ class PostgresWriter:
     """Writes rows, one transaction per call; waits while the server cannot be reached."""
 
     def __init__(self, url: DatabaseUrl, spill: Spill) -> None:
-        self._link = Link(url, WRITE_PATIENCE_S)
-        self._milliseconds = str(int(url.lease_s * 1000 / 3))
+        self._link = Link(url, RUN_PATIENCE_S)
+        self._lease_s = url.lease_s
         self._spill = spill
-        self.is_out = False
-        """Whether the server cannot be reached."""
         self.superseded = False
         """Whether a row was not written because an earlier one exists."""
 
@@ -207,16 +204,19 @@ class PostgresWriter:
             return
         paid = [row for row in rows if isinstance(row, Paid)]
 
-        def on_outage() -> None:
-            self.is_out = True
-            self._spill.add(paid)
-
-        self._link.do(lambda connection: self._write_all(connection, rows, paid), on_outage)
-        self.is_out = False
+        self._link.do(
+            lambda connection: self._write_all(connection, rows, paid),
+            lambda: self._spill.add(paid),
+        )
         self._spill.discard(paid)
 
+    @property
+    def outage(self) -> StoreError | None:
+        """Why the server cannot be used now."""
+        return self._link.outage
+
     def give_up(self) -> None:
-        """Wait no longer for a server that cannot be reached."""
+        """Wait no longer for a server that cannot be used."""
         self._link.give_up()
 
     def close(self) -> None:
@@ -224,23 +224,21 @@ class PostgresWriter:
         self._link.close()
 
     def _write_all(self, connection: Connection, rows: Sequence[Row], paid: Sequence[Paid]) -> None:
-        with connection.transaction():
-            with connection.pipeline():
-                connection.execute(BRIEFLY, [self._milliseconds])
-                self._release(connection, [row for row in rows if isinstance(row, Release)])
-                kept = _keep(connection, paid) if paid else None
-                items = _merge_items([*_items(rows)])
-                noted = connection.execute(_ITEMS, _columns(items)) if items else None
-                judged = {p.key: p.run_id for p in paid if p.item is None and p.run_id is not None}
-                if judged:
-                    connection.execute(_JUDGED, _columns(sorted(judged.items())))
-                for row in rows:
-                    if isinstance(row, UncertainCost):
-                        values = row._asdict() | {"usd": money(row.usd), "run": row.run_id}
-                        connection.execute(_UNCERTAIN, values)
-                    elif isinstance(row, Done):
-                        done = (row.run_id, row.model, row.number, row.worker, row.epoch)
-                        connection.execute(_DONE, done)
+        with brief_transaction(connection, self._lease_s):
+            self._release(connection, [row for row in rows if isinstance(row, Release)])
+            kept = _keep(connection, paid) if paid else None
+            items = _merge_items([*_items(rows)])
+            noted = connection.execute(_ITEMS, _columns(items)) if items else None
+            judged = {p.key: p.run_id for p in paid if p.item is None and p.run_id is not None}
+            if judged:
+                connection.execute(_JUDGED, _columns(sorted(judged.items())))
+            for row in rows:
+                if isinstance(row, UncertainCost):
+                    values = row._asdict() | {"usd": money(row.usd), "run": row.run_id}
+                    connection.execute(_UNCERTAIN, values)
+                elif isinstance(row, Done):
+                    done = (row.run_id, row.model, row.number, row.worker, row.epoch)
+                    connection.execute(_DONE, done)
             fresh = kept.fetchone() if kept is not None else None
             late = fresh is not None and fresh[0] != len({row.key for row in paid})
             older = noted is not None and noted.rowcount != len(items)
@@ -254,8 +252,8 @@ class PostgresWriter:
             connection.execute(_RELEASE, _columns(sorted(set(released))))
 
     def _claim(self, connection: Connection, claims: Sequence[LockRequest]) -> None:
-        """Lock requests for living workers; a reply that is stored by now is visible after the lock
-        was taken.
+        """Lock requests for living workers; what is stored by now is visible after the lock was
+        taken: a reply, or a batch job that has the request in flight.
 
         A damaged reply is deleted by the worker that is going to replace it.
         """
@@ -264,25 +262,32 @@ class PostgresWriter:
         living = [row[0] for row in connection.execute(_LIVING, [workers])]
         rows = sorted((c.key, c.worker, c.run_id, money(c.most_usd)) for c in by_key.values())
         held = {row[0] for row in connection.execute(_CLAIM, [*_columns(rows), living])}
-        found, damaged = _read_replies(connection, list(by_key))
-        replaced = [row for row in damaged if row[0] in held]
+        stored = connection.execute(STORED, [list(by_key)])
+        jobs = connection.execute(HOLDERS, [list(by_key)])
+        found, damaged = _read_replies(stored)
+        in_jobs = {
+            key: Failed("model", f"in flight in {describe_job(job_of(raw))}") for key, raw in jobs
+        }
+        self._release(connection, [Release(key, by_key[key].worker) for key in held & {*in_jobs}])
+        replaced = [row for row in damaged if row[0] in held and row[0] not in in_jobs]
         if replaced:
             connection.execute(_DELETE_DAMAGED, _columns(replaced))
         for claim in claims:
-            claim.is_held, claim.found = claim.key in held, found.get(claim.key)
+            claim.is_held = claim.key in held and claim.key not in in_jobs
+            claim.found = found.get(claim.key) or in_jobs.get(claim.key)
 
 
 def stored_replies(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, CachedReply]:
     """The intact replies to these requests."""
-    return _read_replies(connection, keys)[0]
+    return _read_replies(connection.execute(STORED, [list(keys)]))[0]
 
 
 def _read_replies(
-    connection: Connection, keys: Sequence[bytes]
+    rows: Iterable[tuple[Any, ...]],
 ) -> tuple[dict[bytes, CachedReply], list[tuple[bytes, int]]]:
-    """The intact replies to these requests; key and checksum of the damaged ones."""
+    """The intact replies of `STORED`; key and checksum of the damaged ones."""
     intact, damaged = {}, []
-    for key, reply, attempts, expected in connection.execute(STORED, [list(keys)]):
+    for key, reply, attempts, expected in rows:
         if checksum(key, reply) == expected:
             intact[key] = CachedReply(key, from_bytes(reply), attempts)
         else:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from callscore.core.errors import StoreError
+from callscore.store.postgres.connection import brief_transaction
 from callscore.store.postgres.url import DatabaseUrl
 
 if TYPE_CHECKING:
@@ -147,6 +148,29 @@ MIGRATIONS: Sequence[str] = (
     CREATE TABLE callscore.event_count (last bigint NOT NULL);
     INSERT INTO callscore.event_count VALUES (0);
     """,
+    """
+    CREATE TABLE callscore.batch_jobs (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        token text NOT NULL UNIQUE,
+        run_id bigint NOT NULL REFERENCES callscore.runs (id),
+        model text NOT NULL,
+        state text NOT NULL,
+        job bytea NOT NULL
+    );
+    CREATE TABLE callscore.batch_items (
+        key bytea PRIMARY KEY,
+        token text NOT NULL REFERENCES callscore.batch_jobs (token) ON DELETE CASCADE,
+        position bigint NOT NULL,
+        case_id text NOT NULL,
+        run integer NOT NULL,
+        task text NOT NULL,
+        most_usd float8 NOT NULL
+    );
+    CREATE INDEX batch_items_of_job ON callscore.batch_items (token, position);
+    CREATE VIEW callscore.run_replies AS
+        SELECT run_id, case_id, model, run, task, key, error, paid, cost_usd, attempts
+        FROM callscore.items LEFT JOIN callscore.answers USING (key);
+    """,
 )
 """The schema, as a list of changes. They are appended, never edited."""
 
@@ -170,7 +194,7 @@ def migrate(connection: Connection, url: DatabaseUrl) -> None:
     """Migrate to the newest schema in one transaction, while other processes wait."""
     if version_of(connection, url) == len(MIGRATIONS):
         return
-    with connection.transaction():
+    with brief_transaction(connection, url.lease_s):
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
         # another process may have migrated while this one waited
         version = version_of(connection, url)

@@ -15,7 +15,8 @@ from callscore.core.run import CachedReply, RunStatus, Work
 from callscore.core.version import __version__
 from callscore.store.connection import UnreadableRow
 from callscore.store.events import replies_named
-from callscore.store.postgres.connection import Link, connect
+from callscore.store.postgres.batch_jobs import PostgresBatchJobs
+from callscore.store.postgres.connection import Link, brief_transaction, connect
 from callscore.store.postgres.events import PostgresEvents
 from callscore.store.postgres.ledger import PostgresReplies, PostgresRun
 from callscore.store.postgres.membership import take_over
@@ -23,7 +24,7 @@ from callscore.store.postgres.rows import PostgresWriter, money, stored_replies
 from callscore.store.postgres.schema import MIGRATIONS, migrate, version_of
 from callscore.store.postgres.spill import Spill, left_behind
 from callscore.store.postgres.url import DatabaseUrl
-from callscore.store.purge import PurgeResult
+from callscore.store.purge import PurgeResult, refuse_jobs
 from callscore.store.reply_rows import checksum, from_bytes
 from callscore.store.run_records import (
     Failure,
@@ -59,12 +60,17 @@ SELECT runs.id, name, config_hash, dataset_hash, total, status, started_at, fini
     coalesce((SELECT sum(usd) FROM callscore.payments WHERE run_id = runs.id AND again), 0)::float8
 FROM callscore.runs
 """
-_UNFINISHED = """
-SELECT runs.id, dataset_hash, holder, worker,
+_ALONE = "LOCK TABLE callscore.runs IN SHARE ROW EXCLUSIVE MODE"
+_HELD: LiteralString = """
+SELECT runs.id, name, dataset_hash, holder, worker,
     EXISTS (SELECT 1 FROM callscore.workers WHERE workers.id = runs.worker AND NOT dead)
-FROM callscore.runs WHERE name = %s AND config_hash = %s AND status <> 'complete'
-ORDER BY id DESC FOR UPDATE
+FROM callscore.runs
 """
+_UNFINISHED: LiteralString = f"""
+{_HELD} WHERE name = %s AND config_hash = %s AND status <> 'complete' ORDER BY id DESC FOR UPDATE
+"""
+_HOLDER: LiteralString = f"{_HELD} WHERE id = %s FOR UPDATE"
+_TAKE = "UPDATE callscore.runs SET status = 'running', holder = %s WHERE id = %s"
 _NEW_RUN = """
 INSERT INTO callscore.runs (name, config_hash, dataset_hash, total, eval_file, redact, unstored,
     status, started_at, holder, version)
@@ -84,6 +90,7 @@ DELETE FROM callscore.runs WHERE id = %(run)s AND preflight_usd = 0 AND uncertai
     AND NOT EXISTS (SELECT 1 FROM callscore.items WHERE run_id = %(run)s)
     AND NOT EXISTS (SELECT 1 FROM callscore.payments WHERE run_id = %(run)s)
     AND NOT EXISTS (SELECT 1 FROM callscore.lost WHERE run_id = %(run)s)
+    AND NOT EXISTS (SELECT 1 FROM callscore.batch_jobs WHERE run_id = %(run)s)
 """
 _KEYS_OF_CASE = "SELECT model, run, key FROM callscore.items WHERE run_id = %s AND case_id = %s"
 _TO_A_CASE = """
@@ -97,7 +104,7 @@ GROUP BY model, error ORDER BY count(*) DESC, error
 """
 _OF_A_RUN = (
     *("chunks", "budgets", "items", "judge_answers", "payments", "lost", "uncertain"),
-    "runs",
+    *("batch_jobs", "runs"),
 )
 _UNUSED = """
 DELETE FROM callscore.answers WHERE
@@ -163,34 +170,38 @@ class PostgresStore:
 
     def open_run(self, header: RunHeader, *, resume: bool = False) -> PostgresRun:
         """Lock a run for this process: the unfinished one of this name and config, or a new one."""
-        run_id = self._in_transaction(lambda c: self._take_run(c, header, resume=resume))
+        return self._hold(self._in_transaction(lambda c: self._take_run(c, header, resume=resume)))
+
+    def hold_run(self, run_id: int) -> PostgresRun:
+        """Lock a run, finished or not; raises UsageError if a living process holds it."""
+
+        def take(connection: Connection) -> None:
+            connection.execute(_ALONE)
+            _end_dead_holders(connection, connection.execute(_HOLDER, [run_id]).fetchall())
+            held = [encode_holder(this_process()), run_id]
+            connection.execute(_TAKE, held)
+
+        self.run(run_id)
+        self._in_transaction(take)
+        return self._hold(run_id)
+
+    def _hold(self, run_id: int) -> PostgresRun:
         run = PostgresRun(self, run_id, is_holder=True)
         self._execute("UPDATE callscore.runs SET worker = %s WHERE id = %s", run.member.id, run_id)
         return run
 
     def _take_run(self, connection: Connection, header: RunHeader, *, resume: bool) -> int:
         # two processes with the same eval file must not both find no run
-        connection.execute("LOCK TABLE callscore.runs IN SHARE ROW EXCLUSIVE MODE")
+        connection.execute(_ALONE)
         found = connection.execute(_UNFINISHED, (header.name, header.config_hash)).fetchall()
-        ended = []
-        for run_id, _, raw, worker, is_alive in found:
-            holder = None if raw is None else decode_holder(raw)
-            if holder is None or not is_alive:
-                continue
-            if not has_ended(holder):
-                raise UsageError(
-                    f"run {run_id} of {header.name!r} is held by {holder}; wait for it, or stop "
-                    "that process"
-                )
-            ended.append(worker)
-        take_over(connection, ended)
+        _end_dead_holders(connection, found)
         holder_now = encode_holder(this_process())
         if not (resume and found):
             values = msgspec.structs.astuple(header)
             row = connection.execute(_NEW_RUN, (*values, now(), holder_now, __version__)).fetchone()
             assert row is not None
             return int(row[0])
-        run_id, dataset_hash, *_ = found[0]
+        run_id, _, dataset_hash, *_ = found[0]
         if dataset_hash != header.dataset_hash:
             raise UsageError(
                 f"run {run_id} of {header.name!r}: the data has changed since it began; start a "
@@ -244,6 +255,10 @@ class PostgresStore:
         """What people decided about stored answers; to be closed by the caller."""
         return PostgresEvents(self.url, only_reading=self._only_reading)
 
+    def batch_jobs(self) -> PostgresBatchJobs:
+        """All jobs at batch APIs."""
+        return PostgresBatchJobs(self._link)
+
     def open_cache(self) -> PostgresReplies:
         """The replies of judges without a run."""
         return PostgresReplies(self)
@@ -263,8 +278,8 @@ class PostgresStore:
         """By run, newest first, a text that changes with its progress; cheap."""
         rows = self._rows(
             "SELECT id, status, started_at, finished_at, total, CASE status WHEN 'running' THEN"
-            " (SELECT count(*) FROM items WHERE run_id = runs.id) END"
-            " FROM runs ORDER BY id DESC"
+            " (SELECT count(*) FROM callscore.items WHERE run_id = runs.id) END"
+            " FROM callscore.runs ORDER BY id DESC"
         )
         return {int(row[0]): "/".join(map(str, row[1:])) for row in rows}
 
@@ -372,6 +387,7 @@ class PostgresStore:
         for run_id in run_ids:
             if self.run(run_id).status == "running":
                 raise UsageError(f"run {run_id} is running; expected a run that has ended")
+            refuse_jobs(run_id, self.batch_jobs())
         before, replies = self._size(), self._count()
 
         def delete(connection: Connection) -> None:
@@ -416,7 +432,7 @@ class PostgresStore:
 
     def _in_transaction(self, work: Callable[[Connection], T]) -> T:
         def carry_out(connection: Connection) -> T:
-            with connection.transaction():
+            with brief_transaction(connection, self.url.lease_s):
                 return work(connection)
 
         return self._link.do(carry_out)
@@ -428,6 +444,21 @@ class PostgresStore:
         self, statement: str, *values: object, named: Mapping[str, object] | None = None
     ) -> None:
         self._do(lambda c: c.execute(statement.encode(), named or values or None))
+
+
+def _end_dead_holders(connection: Connection, found: Sequence[tuple[Any, ...]]) -> None:
+    """Free what ended processes of this machine hold; raises UsageError if a holder is alive."""
+    ended = []
+    for run_id, name, _, raw, worker, is_alive in found:
+        holder = None if raw is None else decode_holder(raw)
+        if holder is None or not is_alive:
+            continue
+        if not has_ended(holder):
+            raise UsageError(
+                f"run {run_id} of {name!r} is held by {holder}; wait for it, or stop that process"
+            )
+        ended.append(worker)
+    take_over(connection, ended)
 
 
 def purge_database(url: DatabaseUrl, run_ids: Sequence[int]) -> PurgeResult:

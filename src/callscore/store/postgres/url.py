@@ -89,9 +89,10 @@ class DatabaseUrl(msgspec.Struct, frozen=True):
         }
         if not self.is_socket and self.host not in _LOCAL:
             found |= REMOTE
-            if not (Path.home() / ".postgresql/root.crt").exists():
-                found["sslrootcert"] = "system"
         found |= self.settings
+        is_own = "sslrootcert" in found or (Path.home() / ".postgresql/root.crt").exists()
+        if found.get("sslmode") == REMOTE["sslmode"] and not is_own:
+            found["sslrootcert"] = "system"  # libpq refuses it with anything weaker
         if self.password_env is not None:
             if not environment.get(self.password_env):
                 raise ConfigError(

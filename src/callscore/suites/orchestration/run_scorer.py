@@ -8,7 +8,7 @@ from contextlib import suppress
 import msgspec
 
 from callscore.core.case import Case, Prompt
-from callscore.core.errors import DataError
+from callscore.core.errors import ConfigError, DataError
 from callscore.core.run import Survey
 from callscore.core.scenarios import (
     NO_FLOORS,
@@ -30,7 +30,7 @@ from callscore.suites.orchestration import result as results
 from callscore.suites.orchestration.call.questions import NoVerdicts
 from callscore.suites.orchestration.compat.evaluation import evaluate_file
 from callscore.suites.orchestration.compat.export import public_output
-from callscore.suites.orchestration.conversation import check_conversation
+from callscore.suites.orchestration.conversation import ALL, check_conversation
 from callscore.suites.orchestration.conversation_scorer import (
     ConversationScorer,
     conversation_lines,
@@ -49,6 +49,7 @@ from callscore.suites.orchestration.replies import (
 )
 from callscore.suites.orchestration.result import LanguageResult, ResultMetadata
 from callscore.suites.orchestration.rows import FailedRow, ResultRow
+from callscore.suites.orchestration.scenario.cards import unknown_tool
 from callscore.suites.orchestration.scenario.data import ScenarioSet
 from callscore.suites.orchestration.scenario.model import Scenario
 from callscore.suites.orchestration.scenario.parse import ScenarioKey
@@ -86,10 +87,18 @@ class RunScenarios:
         """Read, check and hash every scenario."""
         found = [each.survey() for each in self._sets]
         if self._settings.history == "own":
+            self._refuse_unknown_tools()
             for each in self._sets:
                 self._check_conversations(each)
         ids = [step for each in found for step in each.ids]
         return Survey(ids, "+".join(each.digest for each in found))
+
+    def _refuse_unknown_tools(self) -> None:
+        """Raise ConfigError if the eval file names a tool that no card has: it would never run."""
+        for name in self._settings.tools:
+            if name != ALL and not any(name in each.cards.tools for each in self._sets):
+                near = unknown_tool(name, self._sets[0].cards)
+                raise ConfigError(f"data.orchestration.tools.{name}: {near}")
 
     def _check_conversations(self, scenario_set: ScenarioSet) -> None:
         """Raise DataError if a conversation cannot be held, before anything is asked."""

@@ -64,6 +64,58 @@ def read_strict(text: str) -> Any:
         raise YamlFault(f"a value is not of its tag: {error}") from None
 
 
+def read_document(text: str) -> Any:
+    """The value of a file that a person wrote: like `read_strict`, but no key may be repeated."""
+    value = read_strict(text)
+    try:
+        _refuse_repeated_keys(yaml.compose(text, Loader=_StrictLoader))
+    except yaml.YAMLError as error:
+        raise YamlFault(_first_line(error)) from None
+    return value
+
+
+def _refuse_repeated_keys(root: Any) -> None:
+    """Raise if a mapping has a key twice, of which YAML would keep the last."""
+    seen: set[int] = set()  # a node with an alias is visited once
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen or not isinstance(node, yaml.CollectionNode):
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            names = set()
+            for key, value in node.value:
+                if isinstance(key, yaml.ScalarNode) and key.value in names:
+                    line = key.start_mark.line + 1
+                    raise YamlFault(f"line {line}: the key {key.value!r} is repeated")
+                names.add(key.value if isinstance(key, yaml.ScalarNode) else id(key))
+                waiting += (key, value)
+        else:
+            waiting += node.value
+
+
+_FIELD_PART = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
+
+
+def line_of(text: str, field: str) -> int | None:
+    """The line of a field such as `steps[1].content`, or of the part of it that exists."""
+    try:
+        node = yaml.compose(text, Loader=_StrictLoader)
+    except (yaml.YAMLError, RecursionError):
+        return None
+    for index, name in _FIELD_PART.findall(field):
+        found = None
+        if index and isinstance(node, yaml.SequenceNode):
+            found = next(iter(node.value[int(index) :]), None)
+        elif name and isinstance(node, yaml.MappingNode):
+            found = next((value for key, value in node.value if key.value == name), None)
+        if found is None:
+            break
+        node = found
+    return None if node is None else node.start_mark.line + 1
+
+
 _CHARACTER = r"[ -~\xa1-\u2027\u202a-\ud7ff\uf900-\ufaff\uff00-\uffef]"
 _PLAIN = rf"(?=\w)(?:(?![:#]){_CHARACTER})++"
 _QUOTED = rf"\"(?:(?![\"\\]){_CHARACTER})*+\"|'(?:(?!'){_CHARACTER})*+'"

@@ -67,8 +67,8 @@ def _overview(visit: Visit, run: RunLine, query: AgentsQuery) -> Html:
     lines, after = _lines(visit, run, query.after)
     if not lines:
         return empty(
-            "This run has no scenarios and no cases of agents. Score some:",
-            "callscore orchestration score OUTPUT_DIR --cards DIR --json card.json",
+            "This run has no scenarios. Name them under data in the eval file, and run it:",
+            f"callscore run {plain(run.eval_file, 200)}",
         )
     models = list(dict.fromkeys(model for line in lines for model in line.states))
     rows = [

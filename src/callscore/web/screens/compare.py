@@ -43,6 +43,8 @@ SHOWS: Sequence[tuple[Show, str]] = (
 ROWS = 50
 KEPT = 8
 """Comparisons in memory."""
+MAX_OFFERED = 200
+"""The newest runs, which the form offers; `/compare/A/B` takes every run."""
 PATIENCE_S = 2.0
 """How long a page waits for a comparison before it says that it is being computed."""
 MAX_TEXT = 60_000
@@ -111,7 +113,8 @@ def choose(visit: Visit) -> Answer:
             visit, path=f"/compare/{query.first}/{query.second}", query=chosen
         )
         return Redirect(shown.url())
-    main = tag("section", tag("h1", "Compare"), _choice(runs, runs[1:] or runs, ()))
+    newest = [run.id for run in runs[:2]]
+    main = tag("section", tag("h1", "Compare"), _choice(runs, newest[::-1]))
     if not runs:
         main = empty("There is nothing to compare yet. Start a run:", "callscore run eval.yaml")
     return Page("Compare", main)
@@ -125,7 +128,7 @@ def show_comparison(visit: Visit) -> Answer:
     names = [_models(visit, line.id) for line in lines]
     if not all(names):
         waiting = tag("p", "The run has no scores yet; this page asks again.")
-        return _page(lines, _polling(visit, waiting), names, query)
+        return _page(visit, lines, _polling(visit, waiting), names, query)
     query = _with_defaults(query, first.id == second.id, names)
     key = (
         as_option(visit.site.store), first.id, second.id, query.a, query.b, query.force,
@@ -146,10 +149,10 @@ def show_comparison(visit: Visit) -> Answer:
         comparison = future.result(PATIENCE_S)
     except TimeoutError:
         waiting = tag("p", "The two are being compared; this page asks again.")
-        return _page(lines, _polling(visit, waiting), names, query)
+        return _page(visit, lines, _polling(visit, waiting), names, query)
     except CallscoreError as error:
-        return _page(lines, _refused(visit, str(error), query), names, query)
-    return _page(lines, _body(visit, comparison, query, lines), names, query)
+        return _page(visit, lines, _refused(visit, str(error), query), names, query)
+    return _page(visit, lines, _body(visit, comparison, query, lines), names, query)
 
 
 def _run(visit: Visit, name: str) -> RunLine:
@@ -176,7 +179,11 @@ def _with_defaults(
 
 
 def _page(
-    lines: Sequence[RunLine], body: Html, names: Sequence[Sequence[str]], query: CompareQuery
+    visit: Visit,
+    lines: Sequence[RunLine],
+    body: Html,
+    names: Sequence[Sequence[str]],
+    query: CompareQuery,
 ) -> Page:
     first, second = lines
     sides = f"{model_name(query.a)} → {model_name(query.b)}" if query.a else "Compare"
@@ -185,7 +192,9 @@ def _page(
         tag("h1", sides),
         tag("p", f"run {first.id} → run {second.id}", class_="note"),
         collapsible(
-            "Other runs or models", _choice([first], [second], names, query), class_="choice"
+            "Other runs or models",
+            _choice(visit.results.runs(), (first.id, second.id), names, query),
+            class_="choice",
         ),
         body,
     )
@@ -193,20 +202,26 @@ def _page(
 
 
 def _choice(
-    first: Sequence[RunLine],
-    second: Sequence[RunLine],
-    names: Sequence[Sequence[str]],
+    runs: Sequence[RunLine],
+    chosen_runs: Sequence[int],
+    names: Sequence[Sequence[str]] = (),
     query: CompareQuery | None = None,
 ) -> Html:
-    """The form that chooses two runs and models; numbers of runs are typed or picked."""
+    """The form that chooses two runs and models, among the newest runs and those shown."""
     fields: list[Child] = []
-    for key, label, lines in (
-        ("first", "Baseline: run", first),
-        ("second", "Candidate: run", second),
+    offered = [
+        run for place, run in enumerate(runs) if place < MAX_OFFERED or run.id in chosen_runs
+    ]
+    for key, label, run_id in (
+        ("first", "Baseline", chosen_runs[:1]),
+        ("second", "Candidate", chosen_runs[-1:]),
     ):
-        number = lines[0].id if lines else ""
-        entry = element("input", type="number", min=1, name=key, value=number, required=True)
-        fields.append(tag("label", label, " ", entry))
+        entries = [
+            tag("option", f"run {run.id} · {plain(run.name, 60)}", value=run.id,
+                selected=run.id in run_id)
+            for run in offered
+        ]  # fmt: skip
+        fields.append(tag("label", label, " ", tag("select", entries, name=key)))
     for key, label, models in zip("ab", ("its model", "its model"), names, strict=False):
         chosen = getattr(query, key) if query is not None else ""
         options = [

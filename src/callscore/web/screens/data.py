@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -39,6 +40,9 @@ from callscore.web.screen import (
     element,
     link,
 )
+
+if TYPE_CHECKING:
+    from aiohttp import web
 
 CHUNK = 1 << 16
 AS_READ, IGNORE = "", "-"
@@ -134,6 +138,15 @@ async def receive_more(visit: Visit) -> Answer:
     return Redirect(f"/data/{data.number}")
 
 
+async def _parts(request: web.Request) -> AsyncIterator[object]:
+    """Every part of a form; raises UsageError for a body that is none."""
+    try:
+        async for part in await request.multipart():
+            yield part
+    except ValueError as error:
+        raise UsageError(f"expected files in a form: {plain(str(error), 200)}") from None
+
+
 async def _receive(visit: Visit, folder: DataFolder, start: Callable[[], DataSet]) -> DataSet:
     """Write every file as it arrives; the names are ours."""
     from aiohttp import BodyPartReader
@@ -142,7 +155,7 @@ async def _receive(visit: Visit, folder: DataFolder, start: Callable[[], DataSet
     if not visit.request.content_type.startswith("multipart/"):
         raise UsageError("expected files in a form")
     data: DataSet | None = None
-    async for part in await visit.request.multipart():
+    async for part in _parts(visit.request):
         if not isinstance(part, BodyPartReader) or not part.filename:
             continue
         role = next((one for one in ROLES if part.name == one), None)

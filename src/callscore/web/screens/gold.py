@@ -203,16 +203,18 @@ def _row(visit: Visit, entry: _Entry) -> Html:
     case = link(plain(votes.case_id, 80), f"/runs/{visit.run}/cases/{votes.place}")
     against = [] if suspicion is None else suspicion.against
     agree = [chip(model_name(model)) for model in votes.right]
-    said = "—" if suspicion is None else plain(suspicion.value, 200)
+    said: Child = "—"
+    if suspicion is not None:
+        value = plain(suspicion.value, 200)
+        said = tag("b", value) if value else tag("span", "nothing", class_="quiet")
     return row(
         case,
         [
             tag("td", plain(votes.words, 200), dir="auto"),
             tag("td", plain(votes.expected, 200), dir="auto"),
-            tag("td", tag("b", said), dir="auto"),
+            tag("td", said, dir="auto"),
             join(
                 [chip(model_name(model), "bad") for model in against],
-                " ",
                 tag("small", "with the reference: ") if agree else None,
                 agree,
             ),

@@ -36,7 +36,7 @@ def show_judge(visit: Visit) -> Answer:
     finished = _has_finished(visit)
     main = tag(
         "section",
-        tag("h1", "Judge"),
+        tag("h1", "Agreement with people"),
         tag("p", NOTE, class_="note"),
         _agreement(found, run.id) if finished else tag(
             "p", "Agreement is shown when you have decided your part of the sample: ",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from callscore.core.case import spoken_text
 from callscore.core.task import FloorTally, Strategy
@@ -44,6 +44,12 @@ class _ReportCounts:
         self.f1[_f1(expected, found)] += 1
         self.reported += len(found)
 
+    def __iadd__(self, later: _ReportCounts) -> Self:
+        """Add the counts of later calls."""
+        self.f1.update(later.f1)
+        self.reported += later.reported
+        return self
+
 
 class EntityFloor(FloorTally):
     """Counts what each strategy would find."""
@@ -70,6 +76,15 @@ class EntityFloor(FloorTally):
         if ADHERENCE not in reference.absent:
             self._calls += 1
             self._expecting += bool(reference.keywords or reference.topics)
+
+    def __iadd__(self, later: EntityFloor) -> Self:
+        """Add the counts of later calls."""
+        for own, more in ((self._keywords, later._keywords), (self._topics, later._topics)):
+            for name, counts in more.items():
+                own[name] += counts
+        self._calls += later._calls
+        self._expecting += later._expecting
+        return self
 
     def strategies(self) -> Iterable[Strategy]:
         """Every way to report keywords with every way to report topics."""

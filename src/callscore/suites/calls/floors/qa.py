@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from callscore.core.scorecard import ModelScore
 from callscore.core.task import FloorTally, Strategy
@@ -77,6 +77,16 @@ class QAFloor(FloorTally):
         for q in applicable:
             text = "" if is_full else texts.get(q.id, q.id)
             counts[text, q.max_score, q.pass_fail, q.score, number] += 1
+
+    def __iadd__(self, later: QAFloor) -> Self:
+        """Add the counts of later calls."""
+        for (text, scale, kind, mark, number), count in later._counts.items():
+            is_full = len(self._counts) >= MOST_COUNTED
+            self._counts["" if is_full else text, scale, kind, mark, number] += count
+        self._calls += later._calls
+        self._margin = later._margin or self._margin
+        self._any_reason = self._any_reason or later._any_reason
+        return self
 
     def _human_marks(self) -> Iterable[tuple[_HumanMark, int]]:
         for (text, scale, kind, score, number), count in self._counts.items():
@@ -168,29 +178,28 @@ UNDEMONSTRATED = ": the false pass rate cannot be demonstrated with this data"
 def undemonstrated_notes(
     models: Sequence[ModelScore], tallies: Mapping[str, TaskTally]
 ) -> Sequence[str]:
-    """Notes if passing every question would block no model        C-135"""
-    unseen = [_undemonstrated_note(model, tallies.get(model.model)) for model in models]
-    return list(dict.fromkeys(note for note in unseen if note))
-
-
-def _undemonstrated_note(model: ModelScore, tally: TaskTally | None) -> str | None:
-    """A note if passing every question would block no model, as people failed too few    C-135"""
-    qa = model.tasks.get("qa")
-    if qa is None or tally is None or qa.metrics[FALSE_PASS].value is None:
-        return None
-    asked = tally.metrics[FALSE_PASS].denominator
-    of_failures = tally.metrics.get(f"{FALSE_PASS}/{OF_FAILURES}")
-    failed = of_failures.denominator if of_failures is not None else 0
-    if not asked or _shows_failures(failed, asked):
-        return None
-    if of_failures is None or not failed:
-        return f"QA: {_failures_text(failed, asked)}{UNDEMONSTRATED}"
-    passed = of_failures.numerator
-    return (
-        f"{model.model}, QA: {_failures_text(failed, asked)}, "
-        f"the model passed {_passes_text(passed, failed)}"
-        f" ({OF_FAILURES} {half_up(100 * passed / failed, 2)} %){UNDEMONSTRATED}"
-    )
+    """Notes if passing every question would block no model, as people failed too few    C-135"""
+    notes: dict[str, None] = {}
+    for model in models:
+        qa, tally = model.tasks.get("qa"), tallies.get(model.model)
+        if qa is None or tally is None or qa.metrics[FALSE_PASS].value is None:
+            continue
+        asked = tally.metrics[FALSE_PASS].denominator
+        of_failures = tally.metrics.get(f"{FALSE_PASS}/{OF_FAILURES}")
+        failed = of_failures.denominator if of_failures is not None else 0
+        if not asked or _shows_failures(failed, asked):
+            continue
+        if of_failures is None or not failed:
+            notes[f"QA: {_failures_text(failed, asked)}{UNDEMONSTRATED}"] = None
+            continue
+        passed = of_failures.numerator
+        note = (
+            f"{model.model}, QA: {_failures_text(failed, asked)}, "
+            f"the model passed {_passes_text(passed, failed)}"
+            f" ({OF_FAILURES} {half_up(100 * passed / failed, 2)} %){UNDEMONSTRATED}"
+        )
+        notes[note] = None
+    return list(notes)
 
 
 def _shows_failures(failed: float, asked: float) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Self
 
 from callscore.core.task import FloorTally, Strategy
 from callscore.scorecard.floors import share
@@ -54,6 +55,14 @@ class TextFloor(FloorTally):
             self._fields[bool(reference.required_fields)] += 1
         for slug in LENIENT:
             self._judged[slug] += slug not in absent
+
+    def __iadd__(self, later: TextFloor) -> Self:
+        """Add the counts of later calls."""
+        self._labels.update(later._labels)
+        self._emotions.update(later._emotions)
+        self._fields.update(later._fields)
+        self._judged.update(later._judged)
+        return self
 
     def strategies(self) -> Iterable[Strategy]:
         """Every label for all sentences, each with the most frequent emotion and empty fields."""

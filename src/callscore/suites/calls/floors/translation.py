@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Self
 
 from callscore.core.task import FloorTally, Strategy
 from callscore.metrics.text import contains, plain_apostrophes, search_form
@@ -53,6 +54,14 @@ class TranslationFloor(FloorTally):
         if NOUNS in reference.terms:
             kept, total = _count_kept(NOUNS, reference)
             self._nouns[(kept, total) if total else (1, 1)] += 1
+
+    def __iadd__(self, later: TranslationFloor) -> Self:
+        """Add the counts of later calls."""
+        self._overlaps += later._overlaps
+        self._terms = [own + more for own, more in zip(self._terms, later._terms, strict=True)]
+        self._calls_with_terms += later._calls_with_terms
+        self._nouns.update(later._nouns)
+        return self
 
     def strategies(self) -> Iterable[Strategy]:
         """The only strategy."""

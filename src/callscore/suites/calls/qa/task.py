@@ -106,7 +106,8 @@ class QATask(CallTask[QAReference, QAOutput]):
         """The form and the transcript."""
         structure, questions = structure_of(case, self._sources), asked_questions(case)
         asked: dict[str, Any] = {"questions": questions}
-        if _is_imported_form(case.config.get("form")):
+        form = case.config.get("form")
+        if isinstance(form, dict) and "sections" in form:  # `questions` were taken from it (C-139)
             asked["form"] = OMITTED
         prompt = build_prompt(case, asked, structure)
         if self.settings.schema != "form" or prompt.schema is None:
@@ -194,11 +195,6 @@ class QATask(CallTask[QAReference, QAOutput]):
                 ),
             },
         )
-
-
-def _is_imported_form(value: object) -> bool:
-    """Whether a config key holds the form that `questions` were taken from (C-130, C-139)."""
-    return isinstance(value, dict) and "sections" in value
 
 
 def _malformed_measures(reasons_absent: bool, output: Malformed) -> Measured:

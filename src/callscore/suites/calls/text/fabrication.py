@@ -47,10 +47,10 @@ def claim_findings(
     given = _claim_verdicts(verdicts) if verdicts else {}
     if not given:
         return found
-    if _brings_own_claims(given, claims):
-        return [verdict_finding(answers, flags) for answers in given.values()]
     if not _has_text(given):
         return _match_by_order(found, given, flags)
+    if not _repeat_our_claims(given, claims):
+        return [verdict_finding(answers, flags) for answers in given.values()]
     return [
         verdict_finding(given.get(claim.item, ()), flags) if supported is None else supported
         for claim, supported in zip(claims, found, strict=True)
@@ -92,7 +92,7 @@ def fabricated_claims(
     """The claims that are not supported, as the model or the judge worded them."""
     given = _claim_verdicts(verdicts)
     texts = [claim.text for claim in claims]
-    if _brings_own_claims(given, claims):
+    if _has_text(given) and not _repeat_our_claims(given, claims):
         texts = [next((v.text for v in of_claim if v.text), "") for of_claim in given.values()]
     found = claim_findings(claims, known, verdicts, set())
     return [text for text, supported in zip(texts, found, strict=True) if supported is False]
@@ -100,10 +100,6 @@ def fabricated_claims(
 
 def _has_text(given: GivenClaims) -> bool:
     return any(verdict.text for answers in given.values() for verdict in answers)
-
-
-def _brings_own_claims(given: GivenClaims, claims: Sequence[Claim]) -> bool:
-    return _has_text(given) and not _repeat_our_claims(given, claims)
 
 
 def _claim_verdicts(verdicts: Verdicts) -> GivenClaims:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 import msgspec
@@ -53,6 +54,9 @@ class _ToolEntry(msgspec.Struct):
     name: str
     description: str = ""
     parameters: dict[str, Any] = {}
+    inputSchema: Any = msgspec.UNSET
+    input_schema: Any = msgspec.UNSET
+    """As MCP and Anthropic name it: without this, the tool would have no parameter."""
 
 
 class _CardFile(msgspec.Struct):
@@ -67,6 +71,13 @@ def read_card(raw: bytes) -> Card:
     except (strict_json.JsonFault, msgspec.ValidationError) as error:
         raise DataError(f"{error}; expected an agent card with agent_card.agent_id") from None
     card = file.agent_card
+    for place, tool in enumerate(file.tools):
+        if tool.inputSchema is not msgspec.UNSET or tool.input_schema is not msgspec.UNSET:
+            raise DataError(
+                "has the schema of another API; expected it as parameters, as "
+                "`callscore init --agents` writes it",
+                field=f"tools[{place}]",
+            )
     tools = tuple(Tool(tool.name, tool.description, tool.parameters) for tool in file.tools)
     return Card(card.agent_id, card.name, card.description, tuple(card.skills), tools)
 
@@ -76,6 +87,12 @@ def argument_schema(tool: Tool | None, argument: str) -> Mapping[str, Any]:
     properties = tool.parameters.get("properties") if tool is not None else None
     schema = properties.get(argument) if isinstance(properties, Mapping) else None
     return schema if isinstance(schema, Mapping) else {}
+
+
+def unknown_tool(name: str, cards: Cards) -> str:
+    """That no card has the tool, and the nearest names."""
+    near = get_close_matches(name, cards.tools, 3, 0.5) or [*cards.tools][:3]
+    return f"no card has the tool {name!r}; expected one such as {', '.join(near)}"
 
 
 def index_cards(cards: Iterable[Card]) -> Cards:

@@ -33,6 +33,7 @@ from callscore.suites.orchestration.scenario.protocol import (
     with_public_prompts,
 )
 from callscore.suites.orchestration.scenario_hash import canonical_hash, scenarios_hash
+from callscore.suites.orchestration.yaml_text import line_of
 
 
 def shown_path(path: Path) -> str:
@@ -99,6 +100,16 @@ def _scenario_paths(folder: Path, files: ScenarioFiles) -> Sequence[Path]:
     return list(seen.values())
 
 
+def _read_file(path: Path, lang: str, cards: Cards, files: ScenarioFiles) -> Scenario:
+    """The scenario of a file; raises DataError with the file, and the line of the field."""
+    text = files.read_text(path)
+    try:
+        return read_scenario(text, ScenarioKey(lang, path.stem), cards)
+    except DataError as error:
+        line = line_of(text, error.field) if error.field else None
+        raise error.with_place(f"{path}:{line}" if line else str(path)) from None
+
+
 class ScenarioSet:
     """The scenarios of one language with their cards, read on demand."""
 
@@ -122,11 +133,7 @@ class ScenarioSet:
     def scenarios(self) -> Iterator[Scenario]:
         """Every scenario; raises DataError with the file if one is invalid."""
         for path in self._paths:
-            try:
-                text = self._files.read_text(path)
-                yield read_scenario(text, ScenarioKey(self.lang, path.stem), self.cards)
-            except DataError as error:
-                raise error.with_place(str(path)) from None
+            yield _read_file(path, self.lang, self.cards, self._files)
 
     def requested_steps(self, scenario: Scenario) -> list[StepCase]:
         """The steps to request; an agent without a card has no tool to call and is left out."""
@@ -181,10 +188,9 @@ def check_scenarios(
         lang = language_of(folder)
         for path in sort_paths(_scenario_paths(folder, files)):
             try:
-                text = files.read_text(path)
-                scenarios.append(read_scenario(text, ScenarioKey(lang, path.stem), known))
+                scenarios.append(_read_file(path, lang, known, files))
             except DataError as error:
-                problems.append(error.with_place(str(path)))
+                problems.append(error)
     return ScenarioCheck(
         len(scenarios),
         sum(len(scenario.plans) for scenario in scenarios),

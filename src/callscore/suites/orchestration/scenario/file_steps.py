@@ -29,6 +29,7 @@ from callscore.suites.orchestration.yaml_text import YamlFault, read_strict
 
 ASSISTANT, USER, SYSTEM = "main", "user", "system"
 REJECTIONS = (AWAITING, VIOLATION, GENERAL)
+_FILE_KEYS = frozenset({"$schema", "metadata", "steps", "user", "expect"})
 _SHORT_KEYS = frozenset({"step_id", "agent", "content", "workflow"})
 _CALL_KEYS = frozenset({"tool", "arguments", "tool_call_result"})
 _CALLS_KEYS = frozenset({"tool_call", "tool_call_result"})
@@ -58,6 +59,19 @@ def read_steps(value: Any, cards: Cards) -> list[RawStep]:
     found = [_step(entry, number, cards) for number, entry in enumerate(steps, 1)]
     _refuse_repeated_ids(found)
     return [RawStep(step.step_id, step.agent, _text(step), step.workflow) for step in found]
+
+
+def own_steps(value: Mapping[str, Any]) -> dict[int, str]:
+    """By number, the fields of the steps of the short form, in a file that `read_steps` took.
+
+    Raises DataError if the file has keys that no scenario has.
+    """
+    _refuse_unknown(value, _FILE_KEYS, "")
+    return {
+        entry.get("step_id", number): f"steps[{number - 1}].content"
+        for number, entry in enumerate(value["steps"], 1)
+        if "data" not in entry
+    }
 
 
 def _refuse_unconfirmed(value: Any) -> None:

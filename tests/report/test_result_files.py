@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from callscore.runner.document import result_files
+from callscore.report.document_001 import result_files
 
 
 def test_models_whose_names_become_equal_keep_a_file_each() -> None:
