@@ -59,9 +59,7 @@ def _pack(value: Any, classes: dict[str, int]) -> Any:
     if isinstance(value, PurePath):
         return ["path", os.fsencode(value)]
     if kind.__name__ in SEQUENCES and kind.__module__ == "builtins":
-        if _is_plain(value):
-            return [kind.__name__, *value]
-        return [kind.__name__, *(_pack(each, classes) for each in value)]
+        return [kind.__name__, *_pack_each(value, classes)]
     if isinstance(value, dict):
         return _pack_mapping(value, classes)
     return _pack_object(value, classes)
@@ -93,10 +91,12 @@ def _attributes(value: object) -> Sequence[str]:
     return [*slots, *getattr(value, "__dict__", ())]
 
 
-def _is_plain(values: Collection[Any]) -> bool:
-    """Whether all of them stay as they are: ids of many cases are not looked at one by one."""
+def _pack_each(values: Collection[Any], classes: dict[str, int]) -> Iterable[Any]:
+    """The parts of a sequence; ids of many cases stay as they are."""
     kinds = set(map(type, values))
-    return kinds <= SCALARS or (kinds == {str} and all(map(str.isascii, values)))
+    if kinds <= SCALARS or (kinds == {str} and all(map(str.isascii, values))):
+        return values
+    return (_pack(each, classes) for each in values)
 
 
 def _is_unicode(text: str) -> bool:
