@@ -73,12 +73,17 @@ _decode_record = msgspec.json.Decoder(RunRecord).decode
 class StoredResults:
     """The results of one store; may be used by several threads."""
 
-    def __init__(self, store: StoreAddress, eval_file: Path | None = None) -> None:
-        """`eval_file`: of its runs, if the store does not name it or the file was moved."""
+    def __init__(
+        self, store: StoreAddress, eval_file: Path | None = None, most_s: float | None = None
+    ) -> None:
+        """`eval_file`: of its runs, if the store does not name it or the file was moved.
+
+        `most_s`: how long a search over all cases or verdicts may take.
+        """
         self._address = store
         self._lock = RLock()
         self._store: Store = open_store(store, only_reading=True)
-        self._index = open_index(store)
+        self._index = open_index(store, most_s)
         self._updates = ScoringUpdates((store, eval_file), self._index, self._reading, self._record)
         self._counts = _OfNewest[ReportCounts]()
         self._heads = _OfNewest[Head]()
