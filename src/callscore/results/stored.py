@@ -60,6 +60,7 @@ from callscore.store.protocol import Store
 from callscore.store.results_filter import CaseFilter
 from callscore.store.results_index import open_index
 from callscore.store.run_records import RunRecord
+from callscore.store.worklists import OpenItem
 from callscore.suites.registry import template_of
 
 T = TypeVar("T")
@@ -416,6 +417,10 @@ class StoredResults:
         """The verdicts on every answer to a case."""
         found = self._index.verdicts_of_case(self._scoring(run).id, place)
         return [VerdictItem(*row[:12]) for row in found]
+
+    def open_items(self, run: int, place: int) -> Sequence[OpenItem]:
+        """The items of the replies to a case that await a verdict; measures the case."""
+        return self._updates.open_items(run, self.case(run, place).view)
 
     def remeasure(self, run: int, place: int, model: str, rep: int) -> Remeasured:
         """Measure one reply again with what people say about it now, and add everything up.
