@@ -72,6 +72,8 @@ class RunLine(msgspec.Struct, frozen=True):
     leader_final: float | None = None
     is_race: bool = False
     unstored: bool = False
+    held_since: str | None = None
+    """When the process that holds it began; later than `started_at` if it was resumed."""
 
     @property
     def coverage(self) -> float | None:

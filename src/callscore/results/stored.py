@@ -170,6 +170,7 @@ class StoredResults:
             leader_final=None if head is None else head.leader_final,
             is_race=record.race is not None,
             unstored=header.unstored,
+            held_since=None if record.holder is None else record.holder.since,
         )
 
     def version(self, run: int) -> str:
