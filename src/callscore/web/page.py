@@ -54,7 +54,7 @@ KEYS = {
     "w": "the reference is wrong",
     "1 – 9": "the answer that is shown with the digit",
     "0": "cannot tell (Label)",
-    "e": "quote the selected words (Label)",
+    "e": "evidence (Case); quote the selected words (Label)",
     "o": "write the reason (Review)",
     "u": "take the last word back (Review)",
     "?": "these keys",

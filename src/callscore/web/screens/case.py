@@ -70,6 +70,7 @@ def show_case(visit: Visit) -> Answer:
         _heading(visit, case, given, visit.results.neighbours(run.id, as_query(given), place)),
         notice("The text of this case has changed since the run.") if found.changed else None,
         _model_chips(visit, case, models, chosen),
+        _EVIDENCE,
         tag(
             "div",
             _tabs(),
@@ -90,6 +91,16 @@ def show_case(visit: Visit) -> Answer:
         ),
     )
     return Page(f"{case.view.case.id} · {run.name}", main, run=run, tab="matrix")
+
+
+_EVIDENCE = tag(
+    "label",
+    tag("input", type="checkbox", id="evidence", checked=True, data_key="e"),
+    " Evidence ",
+    tag("kbd", "e"),
+    class_="note",
+)
+"""Shows and hides the marks in the transcript, by the style sheet."""
 
 
 def _tabs() -> Html:

@@ -40,7 +40,7 @@ SORTED = {
     "-metric": "Metric, highest first",
 }
 SEARCHED = {"any": "id and transcript", "id": "id", "transcript": "transcript"}
-COLUMNS = {"gold": "Expected", "turns": "Turns", "tags": "Tags", "cost": "Cost"}
+COLUMNS = {"turns": "Turns", "tags": "Tags", "cost": "Cost"}
 """Columns that may be added, by their name in `cols`."""
 ICONS = {"invalid": "⊘", "error": "⚠", "not_run": "·", "incomplete": "…"}
 """Of the statuses that have no score."""
@@ -234,8 +234,9 @@ def _rows(visit: Visit, given: MatrixParameters, page: MatrixPage) -> Html:
     extra = [COLUMNS[name] for name in COLUMNS if name in given.cols and name != "cost"]
     head = [
         tag("th", "Case", scope="col"),
+        tag("th", "Expected", scope="col"),
         [tag("th", label, scope="col") for label in extra],
-        [tag("th", model_name(one), scope="col") for one in models],
+        [tag("th", model_name(one), scope="col", class_="cell") for one in models],
     ]
     table = tag(
         "table",
@@ -243,8 +244,10 @@ def _rows(visit: Visit, given: MatrixParameters, page: MatrixPage) -> Html:
         tag("thead", tag("tr", head)),
         tag("tbody", [_row(visit, given, row, models) for row in page.rows]),
     )
+    one_model = tag("p", "Model, above, chooses whose answers are shown.", class_="note narrow")
     region = tag("div", table, class_="scroll cases", tabindex=0, role="region", aria_label="Cases")
-    return tag("div", counted, region, _pager(visit, given, page), id="rows")
+    told = one_model if len(models) > 1 else None
+    return tag("div", counted, told, region, _pager(visit, given, page), id="rows")
 
 
 def _reason_chip(visit: Visit, given: MatrixParameters) -> Html:
@@ -257,7 +260,6 @@ def _row(visit: Visit, given: MatrixParameters, row: MatrixRow, models: Sequence
     about = " · ".join(filter(None, (row.task, row.lang)))
     cells = {cell.model: cell for cell in row.cells}
     extra: dict[str, Child] = {
-        "gold": tag("td", plain(row.gold, 160), dir="auto", class_="gold"),
         "turns": tag("td", row.turns, class_="number"),
         "tags": tag("td", ", ".join(plain(one, 30) for one in row.tags[:6])),
     }
@@ -269,6 +271,7 @@ def _row(visit: Visit, given: MatrixParameters, row: MatrixRow, models: Sequence
             tag("small", plain(about, 60)),
             scope="row",
         ),
+        tag("td", plain(row.gold, 160), dir="auto", class_="gold"),
         [extra[name] for name in extra if name in given.cols],
         [_cell(visit, given, row.place, cells.get(model)) for model in models],
     )
@@ -276,7 +279,7 @@ def _row(visit: Visit, given: MatrixParameters, row: MatrixRow, models: Sequence
 
 def _cell(visit: Visit, given: MatrixParameters, place: int, cell: MatrixCell | None) -> Html:
     if cell is None:
-        return tag("td", "—", class_="quiet")
+        return tag("td", "—", class_="cell quiet")
     others = [one for one in given.model if one != cell.model]
     reason = next(iter(cell.reasons), "") if cell.status == "invalid" else ""
     seek = given.reason or reason or given.metric

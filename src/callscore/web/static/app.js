@@ -56,7 +56,7 @@
     const found = one(`[data-key="${CSS.escape(key)}"]`);
     if (!found) return;
     event.preventDefault();
-    if (found.matches("input, textarea, select")) found.focus(); else found.click();
+    if (found.matches("input:not([type=checkbox]), textarea, select")) found.focus(); else found.click();
   });
 
   // The fragment that polls sends the ETag that it came with.
@@ -71,7 +71,7 @@
     const etag = response.headers.get("ETag");
     if (etag && target && target.id) etags.set(target.id, [request.action, etag]);
   });
-  // If the focused element was replaced, focus goes to the heading of what replaced it.
+  // If the focused element was replaced, focus goes to the new heading.
   let focused = null;
   document.addEventListener("htmx:before:swap", () => { focused = document.activeElement; });
   document.addEventListener("htmx:after:swap", () => {
