@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -149,9 +149,6 @@ class QuoteSources(msgspec.Struct, frozen=True, dict=True):
         """The citation with its fields as they are stored, and why they are invalid if they are."""
         stored, problem = [], ""
         for side, cited in zip(SIDES, (given.expected_field, given.output_field), strict=True):
-            if cited == NONE and side not in needed:  # the usual case: no field is looked at
-                stored.append(NONE)
-                continue
             path = self.cited_field(side, cited, texts if side in needed else ())
             stored.append(path or NONE)
             if path or problem or side not in needed or not self._fields(side):
@@ -243,9 +240,7 @@ def _stems_in(text: str) -> frozenset[str]:
     normal = n2(text)
     words = split_words(normal)
     if normal.isascii():
-        return frozenset(
-            [stem(word) for word in words if len(word) >= _SHORTEST_WORD or word.isdecimal()]
-        )
+        return frozenset(map(stem, filter(_is_telling, words)))
     return frozenset(form for word in words if _is_telling(word) for form in stems(word))
 
 
@@ -334,11 +329,12 @@ def _gather_leaves(value: Any, leaves: list[str]) -> None:
 
 def _gather_fields(value: Any, path: str, found: dict[str, Any]) -> None:
     """Collect everything in a value under its path."""
+    entries: Iterable[tuple[str, Any]]
     if isinstance(value, (dict, Mapping)):
         before = f"{path}." if path else ""
-        entries = [(f"{before}{key}", inner) for key, inner in value.items()]
+        entries = ((f"{before}{key}", inner) for key, inner in value.items())
     else:
-        entries = [(f"{path}[{n}]", inner) for n, inner in enumerate(value)]
+        entries = ((f"{path}[{n}]", inner) for n, inner in enumerate(value))
     for inner_path, inner in entries:
         found[inner_path] = inner
         if _is_part(inner):

@@ -100,7 +100,7 @@ def _escape(match: re.Match[str]) -> str:
 WIDEST_LINE = 160
 """Characters; longer values are split over several lines."""
 LONGEST_NUMBER = 40
-_IDS = frozenset({"sentence_id", "source_id"})
+_IDS = ("sentence_id", "source_id")
 """Keys that refer to a sentence of the call."""
 LONGEST_SHOWN = 100_000
 """Characters of an output that a judge is shown."""
@@ -169,10 +169,10 @@ def json_lines(value: Any) -> list[str]:
         return [str(value)[:LONGEST_NUMBER]]
     if isinstance(value, (list, tuple)):
         opening, closing = "[]"
-        entries = list(map(json_lines, value))
+        entries = [json_lines(inner) for inner in value]
     elif isinstance(value, (dict, Mapping)):
         opening, closing = "{}"
-        entries = list(map(json_lines, value.values()))
+        entries = [json_lines(inner) for inner in value.values()]
         for key, entry in zip(value, entries, strict=True):
             entry[0] = f"{_key(key)}: {entry[0]}"
     else:
@@ -215,7 +215,7 @@ def _drop_turn_texts(value: Any, spoken: Collection[str]) -> Any:
     if isinstance(value, str):
         return value
     if isinstance(value, (dict, Mapping)):
-        repeats = () if _IDS.isdisjoint(value) else spoken
+        repeats = spoken if any(key in value for key in _IDS) else ()
         return {
             key: _drop_turn_texts(inner, spoken)
             for key, inner in value.items()

@@ -201,7 +201,7 @@ def _is_word_edge(text: str, at: int) -> bool:
 
 
 def _next_word_edge(text: str, at: int) -> int:
-    if text.isascii():  # a pattern passes over a word 50 times as fast as character by character
+    if text.isascii():  # half the time of going on character by character
         found = _NO_WORD_CHAR.search(text, at)
         return max(found.start(), at + 1) if found else len(text)
     at += 1
