@@ -282,11 +282,11 @@ def read_other_files(config: ScoreConfig, *, need_output: bool = True) -> ScoreC
     These are `.json` files that have only one, Parquet, and scenarios of other packages
     (`SUITE:FOLDER`). A file may be named by a `file://` URL.
     """
-    config = msgspec.structs.replace(config, cases=tuple(map(local_path, config.cases)))
     if ":" in "".join(map(str, config.cases)):
         from callscore.config.scenarios import with_scenario_cases
 
-        config = with_scenario_cases(config)
+        local = tuple(map(local_path, config.cases))
+        config = with_scenario_cases(msgspec.structs.replace(config, cases=local))
     if any(map(is_parquet, config.cases)):
         cases, lines = parquet_lines(config.cases)
         config = msgspec.structs.replace(

@@ -259,6 +259,7 @@ def start_on_nodes(
     return run
 
 
+@pytest.mark.slow
 def test_the_nodes_send_requests_with_their_own_keys(
     postgres: PostgresServer, tmp_path: Path, cluster: RayNodes
 ) -> None:
@@ -317,8 +318,10 @@ def test_a_killed_driver_is_resumed(
         run = start_on_nodes(trial, cluster)
         run.send_signal(number)
         trial.gate.open()
-        run.communicate(timeout=NEVER_S)
+        _, err = run.communicate(timeout=NEVER_S)
         assert run.returncode == (-9 if number == signal.SIGKILL else 130)
+        go_on = f"--resume --engine ray --ray-address {cluster.address}"
+        assert number == signal.SIGKILL or go_on in err, err
         commands.wait_for(lambda: -len(cluster.working()), 0)
         trial.end(trial.start_run("--resume"))
         trial.check(REQUESTS, most_second_sends=3 * SLOTS if number == signal.SIGKILL else 0)

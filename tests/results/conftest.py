@@ -69,8 +69,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def repeated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=["chrf", pytest.param("auto", marks=pytest.mark.slow)])
+def repeated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of four cases of every task by three models, twice each, with an embedder."""
     folder = tmp_path_factory.mktemp("repeated")
     with sample_calls() as config:
@@ -82,7 +82,7 @@ def repeated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     chosen = [line for task in order for line in by_task[task][:4]]
     (folder / "cases.jsonl").write_text("\n".join(chosen) + "\n", encoding="utf-8")
     models = [*MODELS, {"name": "third", "provider": "simulated", "params": {"seed": 3}}]
-    write_eval(folder, data="cases.jsonl", models=models, embedder="auto", repeats=2)
+    write_eval(folder, data="cases.jsonl", models=models, embedder=request.param, repeats=2)
     done = commands.run("run", folder / "eval.yaml")
     assert done.returncode == 0, done.stderr
     return folder

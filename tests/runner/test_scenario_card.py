@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,24 @@ def test_a_file_of_calls_and_scenarios_gives_one_card_with_the_rows_of_both(
     assert "overall_statistics" in card.document("p")
     with pytest.raises(KeyError, match="expected one of: p"):
         card.document("q")
+
+
+def test_agents_without_a_planner_are_shown_next_to_calls(tmp_path: Path) -> None:
+    card = {"agent_card": {"agent_id": "desk"}, "tools": [{"name": "find"}]}
+    steps = [{"user": "A table"}, {"desk": {"tool": "find"}}]
+    for name, value in (("cards/desk.json", card), ("scenarios/one.json", {"steps": steps})):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(json.dumps(value))
+    data = {
+        "calls": [cases_file(tmp_path, 2).name],
+        "orchestration": {"scenarios": "scenarios", "cards": "cards"},
+    }
+    done = run("run", eval_file(tmp_path, [PERFECT], data=data))
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert ["Scenario", "Success", "1.000"] in [row[:3] for row in rows]
+    assert ["Latency", "of", "a", "scenario,"] in [row[:4] for row in rows]
+    assert ["50", "%", "of", "Scenario"] in [row[-4:] for row in rows], "no plan is due"
 
 
 def test_a_card_of_calls_has_no_documents(tmp_path: Path) -> None:

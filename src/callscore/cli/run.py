@@ -146,7 +146,6 @@ def run(
     callscore run eval.yaml --dry-run
     callscore run eval.yaml --budget 5 --json card.json
     """
-    from callscore.cli.run_text import resume_command
     from callscore.runner.prepare import RunOptions
 
     tallies: list[ScoringResult] = []
@@ -182,7 +181,7 @@ def run(
         if dry_run:
             _show_estimate(prepared)
             return
-        again = None if no_store_text else resume_command(prepared, store, redact, names, rescore)
+        again = _resume_command(prepared, store, redact, names, rescore)
         ran = _run(prepared, rescore, again)
         index.finish(prepared, ran)
         end = _RunEnd(json_file, junit, all_rows=all_rows, is_complete=require_complete)
@@ -247,6 +246,21 @@ def _load_config(
     config = load_eval(eval_file, store, redact)
     read_as = parse_pairs("--decide", decide)
     return config.with_options(intervals=not no_intervals, decide=read_as)
+
+
+def _resume_command(
+    prepared: PreparedRun,
+    store: StoreAddress | None,
+    redact: bool,
+    names: Path | None,
+    rescore: int | None,
+) -> str | None:
+    """The command that goes on with the run; None if its replies are deleted."""
+    from callscore.cli.run_text import resume_command
+
+    if prepared.options.unstored:
+        return None
+    return resume_command(prepared, store, redact, names, rescore)
 
 
 def _stop_if_interrupted(ran: RunResult, resume_command: str | None) -> None:

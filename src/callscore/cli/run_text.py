@@ -227,6 +227,7 @@ def resume_command(
     weights = ",".join(f"{task}={weight:.17g}" for task, weight in options.weights.items())
     words += ["--weights", weights] if weights else []
     words += [word for path in options.labels for word in ("--labels", str(path))]
+    words += ["--engine", "ray", "--ray-address", cluster] if (cluster := options.cluster) else []
     words += ["--store", as_option(store)] if store is not None else []
     words += ["--budget", f"{options.budget_usd:g}"] if options.budget_usd is not None else []
     words += ["--mode", options.mode] if options.mode is not None else []

@@ -16,7 +16,7 @@ from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.errors import UsageError
 from callscore.core.scenarios import STEP_TASK, STEP_USAGE, StepView
 from callscore.core.scorecard import AS_RECOMMENDED, CaseResult, Decide, ModelScore, Scorecard
-from callscore.core.signature import KINDS, parts_of
+from callscore.core.signature import kinds_of, parts_of
 from callscore.core.task import SCENARIO
 from callscore.evaluate.scenarios import read_documents
 from callscore.evaluate.scorecards import contributions_by_model
@@ -233,8 +233,7 @@ def _without_usage(result: CaseResult) -> CaseResult:
 
 def shapes_by_model(card: Scorecard, catalog: Catalog) -> dict[str, ModelShape]:
     """The formulas of every model of a scorecard."""
-    kinds = parts_of(card.signature).get(KINDS, "")
-    catalog = catalog.with_kinds(kinds.split("+") if kinds else ())
+    catalog = catalog.with_kinds(kinds_of(card.signature))
     return {
         model.model: model_shape(
             model, catalog.formula, catalog.spec_with(model.tasks).benchmarks.criteria

@@ -423,7 +423,7 @@ def _case_files(
     found: list[Path] = []
     for given in entries:
         try:
-            entry = str(local_path(Path(given))) if given else ""
+            entry = str(local_path(Path(given))) if ":" in given else given
         except UsageError as error:
             raise document.error("data", str(error)) from None
         is_folder = bool(entry) and (folder / entry).is_dir() and is_parquet(folder / entry)

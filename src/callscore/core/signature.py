@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -62,6 +63,14 @@ def parts_of(signature: str) -> dict[str, str]:
         elif last:  # the value contains the separator
             found[last] += f"|{piece}"
     return found
+
+
+def kinds_of(signature: str) -> Sequence[str]:
+    """The kinds of steps in the scenarios, also if there are calls; empty if none is missing."""
+    parts = parts_of(signature)
+    nested = re.search(rf"(?:^|,){KINDS}=([^,]+)", parts.get(SCENARIOS, ""))
+    kinds = parts.get(KINDS) or (nested[1] if nested else "")
+    return kinds.split("+") if kinds else ()
 
 
 def changes_between(first: str, second: str) -> Sequence[SignatureChange]:

@@ -38,7 +38,7 @@ from callscore.evaluate.scoring_pass import (
 from callscore.evaluate.sub_blocks import KeptSubBlock
 from callscore.evaluate.substitutes import SubstituteCounts
 from callscore.evaluate.sums import BlockSums, Sums
-from callscore.processes.cores import usable_cores
+from callscore.processes.cores import count_processes
 from callscore.report.source import CaseView
 from callscore.scorecard.floors import DataFloors
 from callscore.store.files import Line, Source
@@ -135,16 +135,12 @@ def count_workers(config: ScoreConfig, workers: Workers, cases: int) -> int:
         else None
     )
     number = workers.number
-    if number is not None and number < 1:
-        raise UsageError(f"workers: {number}; expected 1 or more")
+    found = count_processes(number, cases, FEW_CASES, workers.size.cases)
     if number is not None and number > 1 and one is not None:
         raise UsageError(f"workers: {number}; expected 1, as {one} needs one process")
     if workers.cluster is not None and one is not None:
         raise UsageError(f"engine: ray; expected local, as {one} needs one process")
-    if one is not None or (number is None and cases < FEW_CASES):
-        return 1
-    blocks = -(-cases // workers.size.cases)
-    return min(number or usable_cores(), blocks)
+    return found if one is None else 1
 
 
 def score_blocks(

@@ -29,6 +29,9 @@ from callscore.store.files import (
 )
 from callscore.store.input_records import near_misses, read_case_head
 
+FEW_LINES = 2 * BLOCK.cases
+"""Below, one process is used unless a number is given."""
+
 
 class CaseCheck(msgspec.Struct, frozen=True):
     """The result of checking case files: usable cases by task, and one error per unusable case.
@@ -78,7 +81,7 @@ def check_case_files(
         blocks = [LineBlock(BEGIN, None, str(path_of(sources[0])))]
     else:
         blocks = list(_line_blocks(sources, lines))
-    number = count_processes(workers, len(blocks))
+    number = count_processes(workers, sum(block.lines or 0 for block in blocks), FEW_LINES, lines)
     floors, statistics = DataFloors(config.catalog.formula), DataStatistics()
     seen: set[str] = set()
     tasks: Counter[str] = Counter()

@@ -356,8 +356,9 @@ def _is_covered(tallies: Mapping[str, TaskTally], settings: ScoreSettings) -> bo
 
 def is_estimate(model: ModelScore) -> bool:
     """Whether a value of this model comes from a built-in substitute        C-125"""
-    metrics = [metric for task in model.tasks.values() for metric in task.metrics.values()]
-    return model.benchmarks.approximate or any(metric.approximate for metric in metrics)
+    return model.benchmarks.approximate or any(
+        metric.approximate for task in model.tasks.values() for metric in task.metrics.values()
+    )
 
 
 def _judging(config: ScoreConfig, result: ScoringResult, judge_runner: JudgeRunner) -> Judging:

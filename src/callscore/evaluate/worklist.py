@@ -61,24 +61,15 @@ def open_items(
     """The questions about one reply, or about a case, as lines of a worklist."""
     for question in questions:
         rubric = rubric_library().rubric_for(question)
-        if rubric is None:  # of another package
-            yield OpenItem(
-                case_id=case_id,
-                model=model,
-                run=run,
-                metric=question.metric,
-                item=question.item,
-                text=question.text,
-                compare_with=question.reference,
-                question="",
-                words=tuple(question.offered),
-                quote_from="",
-            )
-            continue
-        quoting = [
-            f"{word}: {' or '.join(PLACES[place] for place in places)}"
-            for word, places in rubric.evidence.items()
-        ]
+        compare_with, asked, quoting = question.reference, "", list[str]()
+        words = tuple(question.offered)
+        if rubric is not None:  # the question of another package has none
+            compare_with = rubric.comparison(question.reference if rubric.against_from else "")
+            asked, words = rubric.question, tuple(sorted(rubric.words, key=CANNOT_TELL.__eq__))
+            quoting = [
+                f"{word}: {' or '.join(PLACES[place] for place in places)}"
+                for word, places in rubric.evidence.items()
+            ]
         yield OpenItem(
             case_id=case_id,
             model=model,
@@ -86,8 +77,8 @@ def open_items(
             metric=question.metric,
             item=question.item,
             text=question.text,
-            compare_with=rubric.comparison(question.reference if rubric.against_from else ""),
-            question=rubric.question,
-            words=tuple(sorted(rubric.words, key=CANNOT_TELL.__eq__)),
+            compare_with=compare_with,
+            question=asked,
+            words=words,
             quote_from="; ".join(quoting),
         )

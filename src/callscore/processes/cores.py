@@ -14,13 +14,14 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def count_processes(number: int | None, blocks: int, few: int = 2) -> int:
-    """`number`, but at most one process per block; if none is given, one per core.
+def count_processes(number: int | None, items: int, few: int, block: int = 1) -> int:
+    """`number`, at most one process per block of items; by default one per core.
 
-    With at most `few` blocks that is one, as starting others would take longer. Raises UsageError.
+    By default only one for fewer items than `few`, as starting others would take longer. Raises
+    UsageError.
     """
     if number is not None and number < 1:
         raise UsageError(f"workers: {number}; expected 1 or more")
-    if number is None and blocks <= few:
+    if number is None and items < few:
         return 1
-    return max(1, min(number or usable_cores(), blocks))
+    return max(1, min(number or usable_cores(), -(-items // block)))

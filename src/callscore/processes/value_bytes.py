@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cache
 from importlib import import_module
@@ -59,7 +59,7 @@ def _pack(value: Any, classes: dict[str, int]) -> Any:
     if isinstance(value, PurePath):
         return ["path", os.fsencode(value)]
     if kind.__name__ in SEQUENCES and kind.__module__ == "builtins":
-        return [kind.__name__, *(_pack(each, classes) for each in value)]
+        return [kind.__name__, *_pack_each(value, classes)]
     if isinstance(value, dict):
         return _pack_mapping(value, classes)
     return _pack_object(value, classes)
@@ -89,6 +89,14 @@ def _pack_object(value: Any, classes: dict[str, int]) -> Any:
 def _attributes(value: object) -> Sequence[str]:
     slots = (name for base in type(value).__mro__ for name in vars(base).get("__slots__", ()))
     return [*slots, *getattr(value, "__dict__", ())]
+
+
+def _pack_each(values: Collection[Any], classes: dict[str, int]) -> Iterable[Any]:
+    """The parts of a sequence; ids of many cases stay as they are."""
+    kinds = set(map(type, values))
+    if kinds <= SCALARS or (kinds == {str} and all(map(str.isascii, values))):
+        return values
+    return (_pack(each, classes) for each in values)
 
 
 def _is_unicode(text: str) -> bool:
@@ -130,6 +138,8 @@ def _unpack(tree: Any, classes: Sequence[type[Any]]) -> Any:
         values = (_unpack(part, classes) for part in parts[1:])
         return made(**dict(zip(made.__struct_fields__, values, strict=True)))
     if make := SEQUENCES.get(kind):
+        if list not in set(map(type, parts)):
+            return make(parts)
         return make(_unpack(part, classes) for part in parts)
     return _UNPACK[kind](parts, classes)
 

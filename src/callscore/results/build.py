@@ -12,7 +12,7 @@ from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
 from callscore.export.sources import open_rescored, source_of_run
 from callscore.export.step_cases import StepCases
 from callscore.results.fingerprint import with_people
-from callscore.results.writer import Found, IndexWriter, verdicts_on_steps
+from callscore.results.writer import IndexWriter, WithCard, verdicts_on_steps
 from callscore.runner.prepare import RunOptions, ScoredParts
 from callscore.store.address import StoreAddress
 from callscore.store.results_index import ResultsIndex
@@ -45,7 +45,7 @@ def build_index(
             source = msgspec.structs.replace(source, absent=rescored.caveats)
             people = rescored.people
             fingerprint = with_people(data, people.lines)
-            writer.finish(rescored.result, fingerprint, source, Found(scored[0], people))
+            writer.finish(rescored.result, fingerprint, source, WithCard(scored[0], people))
 
 
 def build_command(store: Path, run_id: int) -> list[str]:

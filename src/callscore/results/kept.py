@@ -38,7 +38,7 @@ class KeptScoring(msgspec.Struct, frozen=True):
 def keep_scoring(
     parts: ScoredParts, card: Scorecard, notes: Sequence[str], cases: tuple[BlockSize, int]
 ) -> KeptScoring:
-    """What is kept of a scoring that has calls: so many, in blocks of this size."""
+    """What is kept of a scoring; `cases` are the size of blocks and the number of calls."""
     calls = msgspec.structs.replace(parts.results[0], tallies={}, leaks={}, judged={})
     runner = parts.judge_runner
     judged = None

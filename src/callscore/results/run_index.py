@@ -16,7 +16,7 @@ from callscore.export.sources import source_of_run
 from callscore.export.step_cases import StepCases
 from callscore.report.source import CaseView
 from callscore.results.fingerprint import fingerprint
-from callscore.results.writer import Found, IndexWriter, verdicts_on_steps
+from callscore.results.writer import IndexWriter, WithCard, verdicts_on_steps
 from callscore.runner.people import PEOPLE, PeopleVerdicts
 from callscore.runner.prepare import PreparedRun, RunOptions, ScoredParts
 from callscore.runner.run import RunResult
@@ -103,7 +103,7 @@ class RunIndex:
             self._writer.add_steps(self._steps, verdicts_on_steps(parts))
             source = source_of_run(prepared, ran, (), ())
             found = fingerprint(progress, self._config, people.lines)
-            self._writer.finish(ran, found, source, Found(parts, people))
+            self._writer.finish(ran, found, source, WithCard(parts, people))
         except StoreError:
             self._steps = None
 

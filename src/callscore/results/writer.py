@@ -185,7 +185,9 @@ class IndexWriter:
         self._index.add(self._scoring, self._waiting)
         self._waiting = []
 
-    def finish(self, ran: RunResult, fingerprint: str, source: ReportSource, found: Found) -> None:
+    def finish(
+        self, ran: RunResult, fingerprint: str, source: ReportSource, found: WithCard
+    ) -> None:
         """Let the scoring take the place of the one before."""
         self._flush()
         rows = self._end_block()
@@ -224,7 +226,7 @@ class IndexWriter:
         self._finished = True
 
 
-class Found(NamedTuple):
+class WithCard(NamedTuple):
     """What scoring a run has found besides its scorecard."""
 
     parts: ScoredParts

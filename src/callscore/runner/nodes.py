@@ -42,7 +42,7 @@ class NodeJob:
         """Send requests of the run until none is left; returns how that ended."""
         given, self._thread = self._given, get_ident()
         store = read_address(given.store, given.eval_file.parent)
-        # who has the token of a cluster may run anything on it; there is nobody to ask
+        # the token of a cluster allows to run anything on it; no user can be asked
         with trust_every_config():
             return work.work(given.run_id, store, given.eval_file, ignore_event).status
 

@@ -115,8 +115,8 @@ def _rows(spec: Spec) -> Iterator[TemplateRow]:
         yield TemplateRow("final_b", FINAL, "", "0.0 – 1.0")
     unit = spec.scores[spec.tasks[0]].unit if spec.tasks else "call"
     yield TemplateRow("cost", f"Cost per 1000 {unit}s", "", "$")
-    if unit == "scenario":
-        for timed in ("step", unit):
+    if any(spec.scores[task].unit == "scenario" for task in spec.tasks):
+        for timed in ("step", "scenario"):
             label = f"Latency of a {timed}, p50 / p95"
             yield TemplateRow("latency", label, timed, "ms", is_optional=True)
     yield TemplateRow("rank", "Cost-Adjusted Rank", "", "—")

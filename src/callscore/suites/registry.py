@@ -17,7 +17,7 @@ import msgspec
 from callscore.core.errors import ConfigError, UsageError
 from callscore.core.plugins import plugin_names
 from callscore.core.scorecard import Scorecard
-from callscore.core.signature import KINDS, parts_of
+from callscore.core.signature import kinds_of
 from callscore.core.spec import (
     MetricSpec,
     ScoreSettings,
@@ -383,8 +383,7 @@ def _has_value(card: Scorecard, row: TemplateRow) -> bool:
 
 def _rows_of(card: Scorecard) -> Sequence[TemplateRow]:
     tasks = {task: score for model in card.models for task, score in model.tasks.items()}
-    kinds = parts_of(card.signature).get(KINDS, "")
-    spec = Catalog().with_kinds(kinds.split("+") if kinds else ()).spec_with(tasks)
+    spec = Catalog().with_kinds(kinds_of(card.signature)).spec_with(tasks)
     slugs = [slug for score in tasks.values() for slug in score.metrics if slug not in spec.metrics]
     unknown = [task for task in tasks if task not in spec.tasks]
     if not slugs and not unknown:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Literal, NamedTuple
 
@@ -141,8 +141,7 @@ def check_support(claim: str, index: PassageIndex, lang: str | None) -> ClaimSup
     doubts = [
         *_number_doubts(analysis, index),
         *_name_doubts(analysis, index),
-        *_negation_doubts(analysis, index),
-        *_restriction_doubts(analysis, index),
+        *_scope_doubts(analysis, index),
         *_opposite_doubts(analysis, index),
         *_speaker_doubts(analysis, index),
     ]
@@ -225,26 +224,25 @@ def is_misspelt(name: str, known: frozenset[str]) -> bool:
     return found is not None
 
 
-def _negation_doubts(analysis: TextAnalysis, index: PassageIndex) -> Iterator[Doubt]:
-    """Every negation that no statement has; a strong doubt if one says the contrary"""
-    for scope in islice(analysis.negations, MOST_CHECKED):
-        if not any(
-            _says(passage.analysis.negations, passage, scope) for passage in index.statements
-        ):
-            is_reversed = any(_asserts(passage, scope) for passage in index.statements)
-            kind: DoubtKind = "negation" if is_reversed else "unsaid negation"
-            yield Doubt(kind, " ".join(sorted(scope.words)))
+ScopesOf = Callable[[TextAnalysis], Sequence[Scope]]
+_SCOPES: Sequence[tuple[DoubtKind, DoubtKind, ScopesOf]] = (
+    ("negation", "unsaid negation", lambda analysis: analysis.negations),
+    ("restriction", "unsaid restriction", lambda analysis: analysis.restrictions),
+)
 
 
-def _restriction_doubts(analysis: TextAnalysis, index: PassageIndex) -> Iterator[Doubt]:
-    """Every "only" that no statement has; a strong doubt if one says the same without it"""
-    for scope in islice(analysis.restrictions, MOST_CHECKED):
-        if not any(
-            _says(passage.analysis.restrictions, passage, scope) for passage in index.statements
-        ):
-            is_narrowed = any(_asserts(passage, scope) for passage in index.statements)
-            kind: DoubtKind = "restriction" if is_narrowed else "unsaid restriction"
-            yield Doubt(kind, " ".join(sorted(scope.words)))
+def _scope_doubts(analysis: TextAnalysis, index: PassageIndex) -> Iterator[Doubt]:
+    """Every negation and every "only" that no statement has; a strong doubt if one says the
+    contrary, or the same without it
+    """
+    for strong, weak, scopes_of in _SCOPES:
+        for scope in islice(scopes_of(analysis), MOST_CHECKED):
+            if not any(
+                _says(scopes_of(passage.analysis), passage, scope) for passage in index.statements
+            ):
+                is_contrary = any(_asserts(passage, scope) for passage in index.statements)
+                kind = strong if is_contrary else weak
+                yield Doubt(kind, " ".join(sorted(scope.words)))
 
 
 def _says(own: Sequence[Scope], passage: Passage, scope: Scope) -> bool:
