@@ -27,8 +27,10 @@ from callscore.report.source import ReportOptions, ReportSource, RunFacts
 from report_samples import sample_source
 
 HERE = Path(__file__).parent / "exports"
-ELSEWHERE = ("html", "md", "parquet")
-"""Compared by `test_reports.py`; the bytes of Parquet are those of a library."""
+ELSEWHERE = ("html", "md", "parquet", "document-001")
+"""Compared by `test_reports.py`, document 001 by
+`comparison/test_scenarios.py`, as it is about scenarios only;
+the bytes of Parquet are those of a library."""
 
 
 @pytest.fixture(scope="module")
