@@ -362,69 +362,47 @@ def test_a_recorded_voice_call_keeps_its_tool_calls(tmp_path: Path) -> None:
     assert steps[-1] == {"assistant": {"tool": "find", "arguments": {"people": 4}}}
 
 
+HELLO, WISH, FOUND = "Hello, how can I help?", "A table for four.", "Table 12 is free."
+FOUR = '{"people": 4}'
+
+
+def of_retell(name: str, arguments: str = "{}") -> list[Any]:
+    known = {"tool_call_id": name}
+    return [
+        {"role": "tool_call_invocation", "name": name, "arguments": arguments, **known},
+        {"role": "tool_call_result", "content": "ok", **known},
+    ]
+
+
+def of_vapi(name: str, arguments: str = "{}") -> list[Any]:
+    call = {"id": name, "type": "function", "function": {"name": name, "arguments": arguments}}
+    return [
+        {"role": "tool_calls", "message": "", "secondsFromStart": 4, "toolCalls": [call]},
+        {"role": "tool_call_result", "name": name, "result": "ok", "secondsFromStart": 5},
+    ]
+
+
 RETELL = {
     "call_id": "v2",
     "call_status": "ended",
     "transcript_with_tool_calls": [
-        {"role": "agent", "content": "Hello, how can I help?", "words": []},
-        {"role": "user", "content": "A table for four.", "words": [{"start": 2.1, "end": 3.4}]},
-        {
-            "role": "tool_call_invocation",
-            "tool_call_id": "a1",
-            "name": "transfer_to_bookings",
-            "arguments": "{}",
-        },
-        {"role": "tool_call_result", "tool_call_id": "a1", "content": "ok"},
-        {
-            "role": "tool_call_invocation",
-            "tool_call_id": "a2",
-            "name": "find",
-            "arguments": '{"people": 4}',
-        },
-        {"role": "tool_call_result", "tool_call_id": "a2", "content": '{"tables": [12]}'},
-        {"role": "agent", "content": "Table 12 is free.", "words": []},
+        {"role": "agent", "content": HELLO, "words": []},
+        {"role": "user", "content": WISH, "words": [{"start": 2.1, "end": 3.4}]},
+        *of_retell("transfer_to_bookings"),
+        *of_retell("find", FOUR),
+        {"role": "agent", "content": FOUND, "words": []},
     ],
 }
-VAPI = {
-    "message": {
-        "type": "end-of-call-report",
-        "call": {"id": "v2"},
-        "artifact": {
-            "messages": [
-                {"role": "system", "message": "You book tables.", "secondsFromStart": 0},
-                {"role": "bot", "message": "Hello, how can I help?", "secondsFromStart": 1},
-                {"role": "user", "message": "A table for four.", "secondsFromStart": 2.1},
-                {
-                    "role": "tool_calls",
-                    "message": "",
-                    "secondsFromStart": 4,
-                    "toolCalls": [
-                        {
-                            "id": "a1",
-                            "type": "function",
-                            "function": {"name": "handoff_to_bookings", "arguments": "{}"},
-                        }
-                    ],
-                },
-                {"role": "tool_call_result", "name": "handoff_to_bookings", "result": "ok"},
-                {
-                    "role": "tool_calls",
-                    "message": "",
-                    "secondsFromStart": 5,
-                    "toolCalls": [
-                        {
-                            "id": "a2",
-                            "type": "function",
-                            "function": {"name": "find", "arguments": '{"people": 4}'},
-                        }
-                    ],
-                },
-                {"role": "tool_call_result", "name": "find", "result": '{"tables": [12]}'},
-                {"role": "bot", "message": "Table 12 is free.", "secondsFromStart": 7},
-            ]
-        },
-    }
-}
+VAPI_MESSAGES = [
+    {"role": "system", "message": "You book tables.", "secondsFromStart": 0},
+    {"role": "bot", "message": HELLO, "secondsFromStart": 1},
+    {"role": "user", "message": WISH, "secondsFromStart": 2.1},
+    *of_vapi("handoff_to_bookings"),
+    *of_vapi("find", FOUR),
+    {"role": "bot", "message": FOUND, "secondsFromStart": 7},
+]
+VAPI_REPORT = {"type": "end-of-call-report", "call": {"id": "v2"}}
+VAPI = {"message": {**VAPI_REPORT, "artifact": {"messages": VAPI_MESSAGES}}}
 
 
 @pytest.mark.parametrize("recorded", [RETELL, VAPI], ids=["retell", "vapi"])
@@ -434,14 +412,13 @@ def test_a_hand_over_in_a_voice_call_is_a_plan_and_its_calls_stay(
     path = tmp_path / "call.json"
     path.write_text(json.dumps(recorded))
     imported(path, tmp_path / "desk")
-    query = "A table for four."
-    planned = {"name": "bookings", "status": "pending", "refined_query": query}
+    planned = {"name": "bookings", "status": "pending", "refined_query": WISH}
     assert read_json(tmp_path / "desk" / "scenarios" / "v2.json")["steps"] == [
-        {"main": "Hello, how can I help?"},
-        {"user": query},
+        {"main": HELLO},
+        {"user": WISH},
         {"main": {"workflow_1": {"status": "pending", "steps": [planned]}}},
         {"bookings": {"tool": "find", "arguments": {"people": 4}}},
-        {"main": "Table 12 is free."},
+        {"main": FOUND},
     ]
     confirm(tmp_path / "desk" / "scenarios")
     checked = run(
