@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import callscore
 from callscore.core.case import Tool
 from callscore.core.errors import DataError
 from callscore.core.scenarios import ScenarioData, ScenarioSettings
@@ -24,7 +25,8 @@ from callscore.suites.orchestration.scenario.public_label import label_of
 from callscore.suites.orchestration.twins import Outline, find_twins
 from callscore.suites.registry import scenario_suite
 from commands import run
-from eval_files import read_json
+from eval_files import eval_file, read_json
+from scenario_runs import PERFECT
 
 jsonschema = pytest.importorskip("jsonschema")  # of the notebook tests
 KEY = ScenarioKey("EN", "book")
@@ -302,9 +304,13 @@ def test_a_twin_is_a_scenario_of_another_language(
     (tmp_path / "cards").mkdir()
     (tmp_path / "cards/desk.json").write_text(json.dumps(card))
     steps = [{"user": "Book"}, {"desk": {"tool": "book"}}]
-    for lang, name, more in (("EN", "book", {}), ("KO", "reserve", {"twin": twin})):
-        (tmp_path / lang).mkdir()
-        (tmp_path / lang / f"{name}.json").write_text(json.dumps({**more, "steps": steps}))
+    files = {
+        "EN/book": {"steps": steps},
+        "KO/reserve": {"steps": [*steps, steps[1]], "twin": twin},  # no twin by its steps
+    }
+    for name, value in files.items():
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / f"{name}.json").write_text(json.dumps(value))
     folders = [tmp_path / "EN", tmp_path / "KO"]
     problems = check_scenarios(folders, [tmp_path / "cards"], SCENARIO_FILES).problems
     cases = scenario_suite().open_cases(
@@ -314,7 +320,14 @@ def test_a_twin_is_a_scenario_of_another_language(
         SCENARIO_FILES,
     )
     if says is None:
-        assert not problems and len(cases.survey().ids) == 2
+        assert not problems and len(cases.survey().ids) == 3
+        data = {"scenarios": [*map(str, folders)], "cards": [str(tmp_path / "cards")] * 2}
+        ran = callscore.run(eval_file(tmp_path, [PERFECT], data={"orchestration": data}))
+        assert ran.document()["x_extension"]["twins"] == {"KO/reserve": "EN/book"}
+        assert (ran.models[0].tasks["scenario"].n, ran.models[0].tasks["scenario"].calls) == (
+            2,
+            1,
+        )
         return
     (problem,) = problems
     assert says in str(problem) and "twin" in str(problem) and "reserve.json" in str(problem)
