@@ -145,10 +145,11 @@ def test_agreement_comes_from_the_random_sample_alone_and_other_reviews_are_coun
         assert second is not None
         assert second != first
         item = item_of(results, 1, second)
-        write_review(ada, item, review_of(item, item.base.judged, "", "gates"), 0)
+        other = next(word for word in item.words if word != item.base.judged)
+        write_review(ada, item, review_of(item, other, "I listened to it", "disputed"), 0)
         after = judge_agreement(results, 1)
         assert after.metrics == before.metrics
-        assert after.others == {second.metric: {"confirm": 1}}
+        assert after.others == {second.metric: {"overrule": 1}}
         assert sum(bool(one.people) for one in audit_items(results, 1)) == 1
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -26,6 +26,7 @@ from callscore.web.screen import (
 from callscore.web.screens import all_routes
 from callscore.web.security import Guard
 from callscore.web.server import build_app
+from command_server import NEVER_S
 
 
 def fail(_: Visit) -> Answer:
@@ -54,21 +55,23 @@ def ask(
     read_only: bool = False,
     role: Role = "admin",
     routes: Sequence[Route] = ROUTES,
+    most_s: float | None = None,
+    headers: Mapping[str, str] | None = None,
 ) -> list[tuple[int, str]]:
     """The answers of an app with these routes to a person with this role."""
 
     async def talk() -> list[tuple[int, str]]:
-        results = StoredResults(store)
+        results = StoredResults(store, most_s=most_s)
         guard = Guard([], "callscore-1")
         server = TestServer(build_app(Site(results, store, routes, read_only=read_only), guard))
         async with TestClient(server) as client:
             origin = f"http://{server.host}:{server.port}"
             guard.origins, guard.hosts = frozenset([origin]), frozenset([origin[7:]])
             opened = guard.redeem(guard.issue_start_token(WebSession("ana", role)))
-            headers = {"Cookie": f"callscore-1={opened}", "Origin": origin}
+            sent = {"Cookie": f"callscore-1={opened}", "Origin": origin} | dict(headers or {})
             found = []
             for method, path in requests:
-                reply = await client.request(method, path, headers=headers, allow_redirects=False)
+                reply = await client.request(method, path, headers=sent, allow_redirects=False)
                 found.append((reply.status, await reply.text()))
         results.close()
         return found
@@ -85,6 +88,27 @@ def test_a_fault_is_a_page_that_keeps_the_inside_to_the_terminal(
     assert 'href="/fail"' in page
     assert "secret" not in page
     assert "secret of the inside" in caplog.text
+
+
+def test_a_search_that_takes_too_long_is_stopped_and_the_page_says_so(sample_store: Path) -> None:
+    search = [("GET", "/runs/1/matrix?q=refund"), ("GET", "/runs/1/cases/1")]
+    routes = all_routes()
+    (status, page), (after, _) = ask(sample_store, search, routes=routes, most_s=0.0)
+    assert (status, after) == (503, 200)
+    assert "The store does not answer" in page
+    assert "stopped, as it took longer than 0 seconds" in page
+    ((_, found),) = ask(sample_store, search[:1], routes=routes, most_s=NEVER_S)
+    assert "52 cases" not in found
+    assert re.search("[0-9]+ cases", found)
+
+
+def test_an_error_replaces_the_rows_and_leaves_the_filters(sample_store: Path) -> None:
+    asked = {"HX-Request": "true", "HX-Request-Type": "partial", "HX-Target": "div#rows"}
+    wrong = [("GET", "/runs/1/matrix?min=low")]
+    ((status, part),) = ask(sample_store, wrong, routes=all_routes(), headers=asked)
+    assert status == 400
+    assert part.startswith('<div id="rows">')
+    assert "expected a number" in part
 
 
 def test_a_read_only_store_is_shown_and_not_written(sample_store: Path) -> None:

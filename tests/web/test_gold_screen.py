@@ -123,6 +123,12 @@ def test_a_person_doubts_the_reference_of_a_case(gold: Served) -> None:
     page = gold.ask("/runs/1/gold").text
     assert "never greeted" in page
     assert "/runs/1/cases/2" in page
+    doubts = gold.ask("/runs/1/review/doubts").text
+    assert "Doubted references" in doubts
+    assert "never greeted" in doubts
+    assert '<a href="/runs/1/review/doubts" class="filter" aria-current="true">doubts 1</a>' in (
+        doubts
+    )
     for wrong in ({"action": "praise"}, {"field": "q9"}, {"place": 99}, {"prior": "x"}):
         assert say(gold, **{"action": "doubt", **wrong}) == 400, wrong
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import callscore.web
 from callscore.report.markup import IN_APP, IN_PAGE, tag
+from callscore.results.port import RunLine
+from callscore.web.screens.home import seconds_left, show_left
 from web_server import Served
 
 STATIC = Path(callscore.web.__file__).with_name("static")
@@ -63,6 +67,28 @@ def test_home_lists_the_runs(served: Served) -> None:
     assert reply.status == 200
     assert '<a href="/runs/1">sample</a>' in reply.text
     assert "208 of 208" in reply.text
+
+
+AT_ONE = datetime(2026, 1, 1, 13, tzinfo=UTC)
+RUNNING = RunLine(
+    1, "r", "eval.yaml", "running", "2026-01-01T12:00:00+00:00", None, 100, 20, 5, 0, 0, 0,
+    "missing", held_since="2026-01-01T12:00:01+00:00",
+)  # fmt: skip
+
+
+def test_the_time_left_follows_from_what_is_done_by_one_process() -> None:
+    assert seconds_left(RUNNING, AT_ONE) == 3 * 3600  # 25 of 100 in an hour
+    assert show_left(3 * 3600) == "about 3 hours left"
+    assert show_left(61) == "about 2 min left"
+    assert show_left(0) == "about a minute left"
+    for changes in (
+        {"held_since": "2026-01-01T12:30:00+00:00"},  # resumed: begun by another process
+        {"held_since": None},
+        {"answered": 0, "failed": 0},
+        {"is_race": True},
+        {"status": "broken off"},
+    ):
+        assert seconds_left(msgspec.structs.replace(RUNNING, **changes), AT_ONE) is None
 
 
 def test_a_page_that_has_not_changed_is_not_sent_again(served: Served) -> None:

@@ -8,7 +8,8 @@ CallscoreError                exit code
 ├── GateFailed            1   a configured gate or threshold was not met
 ├── Inconclusive          3   a gate or a required completeness cannot be decided
 ├── StoreError            4   the store cannot be written; work stops at once
-│   └── OutputError       4   … in an output file: replies are still stored
+│   ├── OutputError       4   … in an output file: replies are still stored
+│   └── ReadTooSlow       4   … a read took longer than the reader waits
 └── WorkerLost           70   a process that computes was killed twice on the same block
 
 Any other exception is a bug; the exit code is 70.
@@ -92,6 +93,10 @@ class StoreError(CallscoreError):
 
 class OutputError(StoreError):
     """An output file cannot be written; the store still works."""
+
+
+class ReadTooSlow(StoreError):
+    """A read of the index took longer than its reader waits; it was stopped."""
 
 
 class WorkerLost(CallscoreError):

@@ -24,6 +24,7 @@ from callscore.evaluate.substitutes import SubstituteCounts
 from callscore.report.source import CaseView
 from callscore.runner.people import verdict_files
 from callscore.store.files import Line
+from callscore.store.worklists import OnOpen
 
 NO_LINE = Line(Path(), 0, 0, b"")
 """A case of the index is on no line: it was checked when it was scored."""
@@ -70,15 +71,27 @@ def inputs_of(run: RunOfCases, kinds: Kinds, replies: CaseReplies, case_id: str)
 
 
 def measure_again(
-    run: RunOfCases, view: CaseView, replies: CaseReplies, lines: bytes, kinds: Kinds
+    run: RunOfCases,
+    view: CaseView,
+    replies: CaseReplies,
+    lines: bytes,
+    kinds: Kinds,
+    on_open: OnOpen | None = None,
 ) -> CaseAgain:
-    """Measure the case of a view with the verdicts of people on these lines."""
+    """Measure the case of a view with the verdicts of people on these lines.
+
+    `on_open` receives the items that still await a verdict.
+    """
     case = view.case
     views: list[CaseView] = []
     kept: list[KeptSubBlock] = []
     runner = None if run.runner is None else SingleCaseJudge(run.runner, view, replies)
     sinks = Sinks(
-        lambda result: None, judge_runner=runner, on_case=views.append, on_sub_block=kept.append
+        lambda result: None,
+        judge_runner=runner,
+        on_case=views.append,
+        on_open=on_open,
+        on_sub_block=kept.append,
     )
     inputs = inputs_of(run, kinds, replies, case.id)
     with verdict_files(lines) as files:

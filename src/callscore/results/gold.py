@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -14,6 +14,7 @@ from callscore.report.details.field_correction import with_field_of
 from callscore.report.details.form_marks import MarkReader
 from callscore.report.details.gold_audit import FieldVotes, votes_of
 from callscore.report.source import CaseView, ReportSource
+from callscore.results.port import Results
 from callscore.store.address import StoreAddress, open_store
 
 Action = Literal["doubt", "correct", "dismiss"]
@@ -77,6 +78,20 @@ def field_votes(source: ReportSource, place: int, view: CaseView) -> Mapping[str
     """By name, the fields of a reference that can be compared."""
     marks = MarkReader(source.provenance.settings)
     return {one.field: one for one in votes_of(place, decode_case(view), marks)}
+
+
+def noted_fields(
+    results: Results, run: int, source: ReportSource, notes: Iterable[Sequence[GoldEvent]]
+) -> Iterator[tuple[FieldVotes, Sequence[GoldEvent]]]:
+    """The fields that notes are about; a note on a reference that has changed is stale."""
+    for events in notes:
+        note = events[-1].note
+        place = results.place_of(run, note.case)
+        if place is None:
+            continue
+        field = field_votes(source, place, results.case(run, place).view).get(note.field)
+        if field is not None and field.expected == note.expected:
+            yield field, events
 
 
 def corrected_outcome(case: DecodedCase, note: GoldNote) -> Mapping[str, Any]:

@@ -24,6 +24,7 @@ from callscore.report.details.slices import Slices
 from callscore.report.source import CaseView, ReportSource
 from callscore.results.review_log import ReviewLog
 from callscore.store.run_records import StoredStatus
+from callscore.store.worklists import OpenItem
 
 State = Literal["fresh", "stale", "building", "missing"]
 """Of the index of a run: it holds; data, settings, verdicts or versions have changed since; it is
@@ -71,6 +72,8 @@ class RunLine(msgspec.Struct, frozen=True):
     leader_final: float | None = None
     is_race: bool = False
     unstored: bool = False
+    held_since: str | None = None
+    """When the process that holds it began; later than `started_at` if it was resumed."""
 
     @property
     def coverage(self) -> float | None:
@@ -312,6 +315,10 @@ class Results(Protocol):
 
     def verdict_items(self, run: int, filter: VerdictFilter) -> VerdictPage:
         """The verdicts of a queue."""
+        ...
+
+    def open_items(self, run: int, place: int) -> Sequence[OpenItem]:
+        """The items of the replies to a case that await a verdict; measures the case."""
         ...
 
     def remeasure(self, run: int, place: int, model: str, rep: int) -> Remeasured:

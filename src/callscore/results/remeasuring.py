@@ -32,7 +32,7 @@ from callscore.evaluate.sub_blocks import (
 )
 from callscore.evaluate.sums import Sums
 from callscore.processes.value_bytes import to_bytes
-from callscore.report.source import DataFile, Provenance
+from callscore.report.source import CaseView, DataFile, Provenance
 from callscore.results.case_again import (
     CaseAgain,
     Kinds,
@@ -60,6 +60,7 @@ from callscore.stats.contributions import TaskContributions
 from callscore.store.index_rows import CaseRow, Change, Encoded, Scoring, SubBlock, SumRow
 from callscore.store.results_index import ResultsIndex
 from callscore.store.run_records import RunRecord
+from callscore.store.worklists import OpenItem
 
 MOST_CASES = 64
 """With changes in more cases, the run is scored again as a whole, in the background."""
@@ -195,6 +196,26 @@ def with_intervals(index: ResultsIndex, scoring: Scoring, run: RunOfReviews) -> 
         {model: encode_contributions(contributions[model]) for model in stale},
     )
     return index.change(scoring._replace(head=_head(scoring, card, False)), whole, Change())
+
+
+def open_items_of(run: RunOfReviews, view: CaseView, people: PeopleVerdicts) -> list[OpenItem]:
+    """The items of the replies to a case that await a verdict, also of people."""
+    given = _People(people.lines)
+    lines = given.cases.get(view.case.id, b"")
+    found: list[OpenItem] = []
+    measure_again(run.values, view, run.replies(view.case.id), lines, given.kinds, found.append)
+    # The words of a judge that is a model are those of the view: it is not asked again.
+    known = {
+        (answer.model, answer.run, one.metric, one.item)
+        for answer in view.answers
+        for one in answer.verdicts
+        if one.verdict is not None and not one.approximate
+    }
+    return [
+        one
+        for one in found
+        if one.model is not None and (one.model, one.run, one.metric, one.item) not in known
+    ]
 
 
 def _refuse_other_options(run: RunOfCases, before: Kinds, after: Kinds) -> None:

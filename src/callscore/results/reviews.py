@@ -32,9 +32,12 @@ from callscore.results.port import (
     VerdictItem,
 )
 from callscore.store.address import StoreAddress, open_store
+from callscore.store.worklists import OpenItem
 from callscore.suites.registry import rules_for
 
-AUDIT = "audit"
+AUDIT, DOUBTS, OPEN = "audit", "doubts", "open"
+MOST_LOOKED_AT = 100
+"""Of rows without a verdict, at once: each may measure a case."""
 EVERYTHING = 1_000_000_000
 
 
@@ -117,6 +120,9 @@ def _judged(
     for item in results.verdicts_of_case(run, key.place):  # a step of a scenario
         if key_of(item) == key:
             return Verdict(key.metric, key.item, item.word, by=item.by)
+    for one in results.open_items(run, key.place):
+        if (one.model, one.run, one.metric, one.item) == key[1:]:
+            return Verdict(key.metric, key.item, text=one.text)
     return Verdict(key.metric, key.item)
 
 
@@ -162,7 +168,7 @@ def review_of(
     action: Action = "confirm" if word == item.base.judged else "overrule"
     if resolves:
         action = "resolve"
-    if action != "confirm" and queue != AUDIT and not note:
+    if action != "confirm" and queue != AUDIT and item.base.judged and not note:
         raise UsageError("another word than that of the judge needs a reason")
     return msgspec.structs.replace(item.base, action=action, word=word, note=note, queue=queue)
 
@@ -185,6 +191,69 @@ def next_item(results: Results, run: int, wanted: VerdictFilter) -> tuple[ItemKe
         if not page.after:
             return None, 0
         wanted = msgspec.structs.replace(wanted, after=page.after)
+
+
+def next_open_item(results: Results, run: int, wanted: VerdictFilter) -> tuple[ItemKey | None, int]:
+    """The next item without a verdict, and `after` of the one behind it.
+
+    A row without a verdict names a metric; its items are known when the case is measured. Without
+    an item, `after` is where to look further.
+    """
+    wanted = msgspec.structs.replace(wanted, queue=OPEN, unreviewed=True, limit=1)
+    measured: dict[int, Sequence[OpenItem]] = {}
+    for _ in range(MOST_LOOKED_AT):
+        page = results.verdict_items(run, wanted)
+        for row in page.items:
+            if row.place not in measured:
+                measured = {row.place: results.open_items(run, row.place)}
+            if found := _item_of_row(row, measured[row.place]):
+                return found, page.after
+        if not page.after:
+            return None, 0
+        wanted = msgspec.structs.replace(wanted, after=page.after)
+    return None, wanted.after
+
+
+def _item_of_row(row: VerdictItem, waiting: Sequence[OpenItem]) -> ItemKey | None:
+    """The first item of a reply that awaits a verdict, of the metric of a row if it has one."""
+    of_reply = [one for one in waiting if (one.model, one.run) == (row.model, row.rep)]
+    of_reply.sort(key=lambda one: one.metric != row.metric)
+    for one in of_reply:
+        if one.item and rules_for(one.metric).words_for(one.metric, one.item):
+            return ItemKey(row.place, row.model, row.rep, one.metric, one.item)
+    return None
+
+
+def stale_items(results: Results, run: int) -> list[tuple[ItemKey, Sequence[GivenReview]]]:
+    """The items whose reviews rely on another reference than that of the run, with these reviews.
+
+    Reviews of the audit queue are left out: it is blind.
+    """
+    found: list[tuple[ItemKey, Sequence[GivenReview]]] = []
+    for (reply, metric, item), reviews in results.reviews().by_item.items():
+        standing = [one for one in standing_reviews(reviews) if one.review.queue != AUDIT]
+        if not standing:
+            continue
+        case_id = standing[0].review.case_id
+        place = results.place_of(run, case_id)
+        if place is None:
+            continue
+        now = results.reference_of(run, case_id)
+        if any(one.review.reference == now for one in standing):
+            continue
+        where = _answer_of(results, run, place, reply)
+        if where is not None:
+            found.append((ItemKey(place, *where, metric, item), standing))
+    return found
+
+
+def _answer_of(results: Results, run: int, place: int, reply: str) -> tuple[str, int] | None:
+    """The model and the repeat of the answer with this key; None if the run has it no longer."""
+    view = results.case(run, place).view
+    for answer in view.answers:
+        if results.reply_key(run, view.case.id, answer.model, answer.run).hex() == reply:
+            return answer.model, answer.run
+    return None
 
 
 def _has_words(row: VerdictItem) -> bool:
@@ -263,11 +332,8 @@ def audit_key(results: Results, run: int, drawn: DrawnItem) -> ItemKey | None:
     place = results.place_of(run, drawn.case_id)
     if place is None:
         return None
-    for answer in results.case(run, place).view.answers:
-        found = results.reply_key(run, drawn.case_id, answer.model, answer.run)
-        if found.hex() == drawn.reply:
-            return ItemKey(place, answer.model, answer.run, drawn.metric, drawn.item)
-    return None
+    where = _answer_of(results, run, place, drawn.reply)
+    return None if where is None else ItemKey(place, *where, drawn.metric, drawn.item)
 
 
 # Agreement

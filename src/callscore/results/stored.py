@@ -60,6 +60,7 @@ from callscore.store.protocol import Store
 from callscore.store.results_filter import CaseFilter
 from callscore.store.results_index import open_index
 from callscore.store.run_records import RunRecord
+from callscore.store.worklists import OpenItem
 from callscore.suites.registry import template_of
 
 T = TypeVar("T")
@@ -73,12 +74,17 @@ _decode_record = msgspec.json.Decoder(RunRecord).decode
 class StoredResults:
     """The results of one store; may be used by several threads."""
 
-    def __init__(self, store: StoreAddress, eval_file: Path | None = None) -> None:
-        """`eval_file`: of its runs, if the store does not name it or the file was moved."""
+    def __init__(
+        self, store: StoreAddress, eval_file: Path | None = None, most_s: float | None = None
+    ) -> None:
+        """`eval_file`: of its runs, if the store does not name it or the file was moved.
+
+        `most_s`: how long a search over all cases or verdicts may take.
+        """
         self._address = store
         self._lock = RLock()
         self._store: Store = open_store(store, only_reading=True)
-        self._index = open_index(store)
+        self._index = open_index(store, most_s)
         self._updates = ScoringUpdates((store, eval_file), self._index, self._reading, self._record)
         self._counts = _OfNewest[ReportCounts]()
         self._heads = _OfNewest[Head]()
@@ -164,6 +170,7 @@ class StoredResults:
             leader_final=None if head is None else head.leader_final,
             is_race=record.race is not None,
             unstored=header.unstored,
+            held_since=None if record.holder is None else record.holder.since,
         )
 
     def version(self, run: int) -> str:
@@ -411,6 +418,10 @@ class StoredResults:
         """The verdicts on every answer to a case."""
         found = self._index.verdicts_of_case(self._scoring(run).id, place)
         return [VerdictItem(*row[:12]) for row in found]
+
+    def open_items(self, run: int, place: int) -> Sequence[OpenItem]:
+        """The items of the replies to a case that await a verdict; measures the case."""
+        return self._updates.open_items(run, self.case(run, place).view)
 
     def remeasure(self, run: int, place: int, model: str, rep: int) -> Remeasured:
         """Measure one reply again with what people say about it now, and add everything up.

@@ -17,10 +17,16 @@ from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
 from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.reply_source import CaseReplies
+from callscore.report.source import CaseView
 from callscore.results.build import build_command, build_index
 from callscore.results.case_again import RunOfCases, ScoredAsAWhole
 from callscore.results.fingerprint import data_in, fingerprint, with_people
-from callscore.results.remeasuring import RunOfReviews, with_intervals, with_verdicts
+from callscore.results.remeasuring import (
+    RunOfReviews,
+    open_items_of,
+    with_intervals,
+    with_verdicts,
+)
 from callscore.results.review_log import ReviewLog
 from callscore.results.rows import decode_view
 from callscore.results.writer import decode_head
@@ -40,6 +46,7 @@ from callscore.store.address import StoreAddress
 from callscore.store.protocol import Store
 from callscore.store.results_index import ResultsIndex
 from callscore.store.run_records import RunRecord
+from callscore.store.worklists import OpenItem
 
 Reading = Callable[[], AbstractContextManager[Store]]
 RecordOf = Callable[[int], tuple[RunRecord, str]]
@@ -169,6 +176,13 @@ class ScoringUpdates:
             known = self._people[run]
             self._look_up_references(run, known, {case_id})
             return known.references[case_id]
+
+    def open_items(self, run: int, view: CaseView) -> list[OpenItem]:
+        """The items of the replies to a case that await a verdict; of a step, none are listed."""
+        if view.case.task == SCENARIO:
+            return []
+        with self._changing:
+            return open_items_of(self._run(run), view, self.people(run))
 
     def fingerprint(self, run: int) -> str:
         """What the newest scoring of a run should depend on."""

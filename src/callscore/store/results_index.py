@@ -7,13 +7,14 @@ replace those of the scoring before; so readers never see half of one, and two p
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from callscore.core.errors import StoreError
+from callscore.core.errors import ReadTooSlow, StoreError
 from callscore.core.reviews import BY_PERSON
 from callscore.store.address import StoreAddress
 from callscore.store.connection import (
@@ -67,6 +68,8 @@ _INDEX_OF = {
     "injection": "verdicts_injected",
     "open": "verdicts_open",
 }
+STEPS = 1_000
+"""Of SQLite's machine, between two looks at the time of a search."""
 _CASE_COLUMNS = "case_id, call_id, task, lang, tags, turns, gold, marks"
 
 
@@ -87,8 +90,12 @@ def remove_index(store: StoreAddress) -> None:
 class ResultsIndex:
     """The index of one store; may be used by several threads."""
 
-    def __init__(self, path: Path | None) -> None:
-        """Without a path it is kept in memory, for a store that cannot be written."""
+    def __init__(self, path: Path | None, most_s: float | None = None) -> None:
+        """Without a path it is kept in memory, for a store that cannot be written.
+
+        `most_s`: how long a search may take, by default as long as it needs.
+        """
+        self._most_s = most_s
         self.path = path or Path(":memory:")
         self.is_kept = path is not None
         self._lock = RLock()
@@ -144,6 +151,25 @@ class ResultsIndex:
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._reading() as connection:
             return connection.execute(query, values).fetchall()
+
+    def _search(self, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """The rows of a query that may look at every case; raises ReadTooSlow."""
+        if self._most_s is None:
+            return self._rows(query, values)
+        with self._reading() as connection:
+            until = time.monotonic() + self._most_s
+            connection.set_progress_handler(lambda: time.monotonic() >= until, STEPS)
+            try:
+                return connection.execute(query, values).fetchall()
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+                    raise
+                raise ReadTooSlow(
+                    f"The search was stopped, as it took longer than {self._most_s:g} seconds. "
+                    "Narrow it: choose a task or a language, or search in ids only."
+                ) from None
+            finally:
+                connection.set_progress_handler(None, STEPS)
 
     # Writing
 
@@ -361,7 +387,7 @@ class ResultsIndex:
         elif key is not None:
             where = f"{where} AND ({order}, place) {sign} (?, ?)"
             values = [*values, *order_values, *key]
-        rows = self._rows(
+        rows = self._search(
             f"SELECT {order}, place, {_CASE_COLUMNS} FROM cases WHERE {where}"
             f" ORDER BY {order} {way}, place {way} LIMIT ?",
             [*order_values, *values, *order_values, most],
@@ -377,7 +403,7 @@ class ResultsIndex:
             order, order_values = order_of(chosen)
             where = f"{where} AND ({order}, place) <= (?, ?)"
             values = [*values, *order_values, *until]
-        return int(self._rows(f"SELECT count(*) FROM cases WHERE {where}", values)[0][0])
+        return int(self._search(f"SELECT count(*) FROM cases WHERE {where}", values)[0][0])
 
     def value_of(self, scoring: int, chosen: CaseFilter, place: int) -> float | None:
         """What a case is sorted by; None if the filter does not select it."""
@@ -419,10 +445,10 @@ class ResultsIndex:
         if wanted.by:
             where, values = f"{where} AND instr(author, ?) = 1", [*values, wanted.by]
             count, of_count = f"SELECT count(*) FROM verdict_items WHERE {where}", values
-        total = int(self._rows(count, of_count)[0][0])
+        total = int(self._search(count, of_count)[0][0])
         # Without the name SQLite reads every verdict to find the few of a queue.
         by = f" INDEXED BY {_INDEX_OF[wanted.queue]}" if wanted.queue in _INDEX_OF else ""
-        rows = self._rows(
+        rows = self._search(
             f"SELECT * FROM verdict_items{by} WHERE {where} AND number > ? ORDER BY number LIMIT ?",
             [*values, after, most],
         )
@@ -438,17 +464,17 @@ class ResultsIndex:
         return [verdict_row(row) for row in rows]
 
 
-def open_index(store: StoreAddress) -> ResultsIndex:
+def open_index(store: StoreAddress, most_s: float | None = None) -> ResultsIndex:
     """The index of a store; in memory if its folder cannot be written."""
     path = index_path(store)
     if isinstance(store, Path) and not is_writable(store):
-        return ResultsIndex(None)
+        return ResultsIndex(None, most_s)
     try:
-        return ResultsIndex(path)
+        return ResultsIndex(path, most_s)
     except StoreError:
         # It is damaged, or another program wrote it: nothing in it is precious.
         try:
             remove_index(store)
-            return ResultsIndex(path)
+            return ResultsIndex(path, most_s)
         except (OSError, StoreError):
-            return ResultsIndex(None)
+            return ResultsIndex(None, most_s)

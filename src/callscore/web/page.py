@@ -186,7 +186,7 @@ def error_page(status: int, why: str, remedy: Child = None) -> Page:
         413: "The file is too large",
         422: "These files cannot be used",
         500: "Callscore has failed",
-        503: "The store cannot be read",
+        503: "The store does not answer",
     }
     heading = headings.get(status, "This is not possible")
     main = tag(

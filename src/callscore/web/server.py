@@ -120,7 +120,7 @@ class _Door:
             return self._page(_http_error_page(error), session)
         except CallscoreError as error:
             status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 500)
-            return self._page(error_page(status, str(error)), session)
+            return self._page(error_page(status, str(error)), session, _target(request))
         except (ConnectionError, web.RequestPayloadError):
             return self._page(error_page(400, "The request ended early."), session)
         except Exception:
@@ -173,9 +173,7 @@ class _Door:
             numbers={name: int(value) for name, value in request.match_info.items()},
             query=parse_query(route.query, request.query.items()),
             form=form,
-            target=request.headers.get("HX-Target", "").partition("#")[2]
-            if request.headers.get("HX-Request-Type") == "partial"
-            else "",
+            target=_target(request),
             request=request if reads_body else None,
         )
 
@@ -203,6 +201,8 @@ class _Door:
 
     def _page(self, page: Page, session: WebSession | None, target: str = "") -> web.Response:
         fragment = page.fragments.get(target)
+        if target and page.status >= 400:  # the controls around it stay, to be changed
+            fragment = tag("div", page.main, id=target)
         text = fragment if fragment is not None else render_page(page, self._site, session)
         return web.Response(text=text, status=page.status, content_type="text/html")
 
@@ -262,6 +262,13 @@ class _Door:
             hint = "Open the address that callscore serve has printed; it can be opened once. "
             return error_page(401, hint, join("If you followed a link: ", retry, "."))
         return error_page(401, why or "Log in with your token.", join(_login_form(), retry))
+
+
+def _target(request: web.Request) -> str:
+    """Return the id of the element that htmx replaces; empty for a whole page."""
+    if request.headers.get("HX-Request-Type") != "partial":
+        return ""
+    return request.headers.get("HX-Target", "").partition("#")[2]
 
 
 async def _read_form(request: web.Request) -> Mapping[str, object]:

@@ -29,6 +29,8 @@ from callscore.web.server import START, build_app
 Say = Callable[[str], None]
 LOCAL_NAMES = ("127.0.0.1", "localhost")
 SHUTDOWN_S = 2.0
+MOST_SQL_S = 2.0
+"""A search that takes longer is stopped, and the page says so: it would hold up all others."""
 
 
 class ServeOptions(msgspec.Struct, frozen=True):
@@ -125,7 +127,7 @@ async def _serve(options: ServeOptions, listener: socket.socket, say: Say) -> No
     origins = _origins(options, port)
     reviewers = [] if options.reviewers is None else read_reviewers(options.reviewers)
     guard = Guard(origins, f"callscore-{port}", reviewers)
-    results = StoredResults(options.store)
+    results = StoredResults(options.store, most_s=MOST_SQL_S)
     site = Site(results, options.store, all_routes(), options.data, is_read_only(options.store))
     runner = web.AppRunner(
         build_app(site, guard),

@@ -25,6 +25,7 @@ from callscore.results.gold import (
     corrected_cases,
     corrected_outcome,
     field_votes,
+    noted_fields,
     read_notes,
     write_note,
 )
@@ -115,17 +116,8 @@ def _entries(visit: Visit, source: ReportSource) -> list[_Entry]:
     for one in _suspicions(visit, source):
         subject = _note(visit.run, one.votes).subject
         found.append(_Entry(one.votes, one, notes.pop(subject, ())))
-    doubted = []
-    for events in notes.values():
-        note = events[-1].note
-        place = visit.results.place_of(visit.run, note.case)
-        if place is None:
-            continue
-        votes = field_votes(source, place, visit.results.case(visit.run, place).view)
-        field = votes.get(note.field)
-        if field is not None and field.expected == note.expected:  # else it is stale
-            doubted.append(_Entry(field, None, events))
-    return [*doubted, *found]
+    noted = noted_fields(visit.results, visit.run, source, notes.values())
+    return [*(_Entry(field, None, events) for field, events in noted), *found]
 
 
 def _note(run: int, votes: FieldVotes) -> GoldNote:

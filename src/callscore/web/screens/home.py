@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from math import ceil
 
 from callscore.report.html.parts import chip, model_name, row, table
 from callscore.report.markup import Child, Html, join, tag
@@ -16,6 +18,33 @@ POLL = "every 2s"
 COLUMNS = ("State", "Answers", "Leader", "Final", "Cost", "Started")
 
 
+ONE_START_S = 5.0
+"""A process that held the run this early has begun it."""
+
+
+def seconds_left(run: RunLine, now: datetime) -> float | None:
+    """elapsed × left / done; None if that is no pace: done is 0, or counts another process, or in
+    a race, which ends early
+    """
+    done = run.answered + run.failed
+    if not run.is_running or run.is_race or run.held_since is None or not done:
+        return None
+    began, held = (datetime.fromisoformat(at) for at in (run.started_at, run.held_since))
+    if (held - began).total_seconds() > ONE_START_S:
+        return None
+    return (now - began).total_seconds() * max(run.total - done, 0) / done
+
+
+def show_left(seconds: float) -> str:
+    """A duration, rounded up."""
+    minutes = ceil(seconds / 60)
+    if minutes < 2:
+        return "about a minute left"
+    if minutes < 120:
+        return f"about {minutes} min left"
+    return f"about {ceil(minutes / 60)} hours left"
+
+
 def show_runs(visit: Visit) -> Answer:
     """Return the list of runs."""
     runs = visit.results.runs()
@@ -26,7 +55,8 @@ def show_runs(visit: Visit) -> Answer:
 
 def version_of_runs(visit: Visit) -> str:
     """Return a text that changes with any run."""
-    return repr(visit.results.runs())
+    now = datetime.now(UTC)
+    return repr([(run, _left(run, now)) for run in visit.results.runs()])
 
 
 def _list(runs: Sequence[RunLine]) -> Html:
@@ -77,11 +107,18 @@ def _state(run: RunLine) -> Html:
     return join(chip(run.status, "middling"), race, " ", command(resume))
 
 
+def _left(run: RunLine, now: datetime) -> str | None:
+    seconds = seconds_left(run, now)
+    return None if seconds is None else show_left(seconds)
+
+
 def _answers(run: RunLine) -> Html:
+    left = _left(run, datetime.now(UTC))
     return join(
         f"{run.answered} of {run.total}",
         tag("progress", value=run.answered, max=max(run.total, 1), aria_label="answered"),
         tag("small", f"{run.failed} failed", class_="bad") if run.failed else None,
+        tag("small", left) if left is not None else None,
     )
 
 

@@ -11,14 +11,18 @@ from callscore.core.events import EventConflict
 from callscore.core.reviews import GivenReview, Review
 from callscore.report.details.decoded_case import DecodedCase, decode_case
 from callscore.report.details.form_marks import MarkReader
+from callscore.report.details.gold_audit import FieldVotes
 from callscore.report.html.case import Focus, comparison_table, transcript_section
 from callscore.report.html.parts import chip, model_name, row, table
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show, show_count
 from callscore.report.safe_text import plain
+from callscore.results.gold import GoldEvent, noted_fields, read_notes
 from callscore.results.port import QueryError, RunLine, VerdictFilter
 from callscore.results.reviews import (
     AUDIT,
+    DOUBTS,
+    OPEN,
     ItemKey,
     ReviewedItem,
     RunReviewer,
@@ -27,7 +31,9 @@ from callscore.results.reviews import (
     draw_audit,
     item_of,
     next_item,
+    next_open_item,
     review_of,
+    stale_items,
     withdrawal_of,
     write_review,
 )
@@ -51,6 +57,8 @@ QUEUES = {
     "disputed": "Judges or people disagree.",
     "gates": "Verdicts that decide a gate.",
     "injection": "Replies that may give orders to the judge.",
+    OPEN: "Items without a verdict: the metrics that need it have no value yet.",
+    DOUBTS: "References that people doubt, and verdicts on a reference that has changed since.",
     AUDIT: "A random sample, decided blind. Agreement with the judge comes from it alone.",
 }
 MAX_DRAW = 10_000
@@ -81,14 +89,59 @@ def show_queue(visit: Visit, queue: str) -> Answer:
         tag("p", QUEUES[queue], class_="note"),
         _saved(visit, run, query.saved),
         _draw_form(visit, queue),
-        tag("p", "Nothing is left in this queue.", class_="note")
-        if item is None
-        else _item(visit, item, queue, after),
+        _doubts(visit, run) if queue == DOUBTS else None,
+        _nothing(visit, after) if item is None else _item(visit, item, queue, after),
     )
     return Page("Review", main, run=run, tab="review")
 
 
+def _nothing(visit: Visit, after: int) -> Html:
+    """What is shown in place of an item; `after` is where to look further."""
+    if not after:
+        return tag("p", "Nothing is left in this queue.", class_="note")
+    further = link("look further", visit.url(after=after, saved=0), data_key="j")
+    return tag("p", "The next answers need more than a word of a person: ", further, class_="note")
+
+
+def _doubts(visit: Visit, run: RunLine) -> Html | None:
+    """The references that people doubt; Gold decides about them."""
+    items = [
+        tag("li", link(plain(one.case_id, 80), f"/runs/{run.id}/cases/{one.place}"), ": ",
+            tag("span", plain(one.words, 200), dir="auto"), ", ",
+            [tag("q", plain(event.note.reason, 300), dir="auto") for event in events[-1:]
+             if event.note.reason],
+            tag("small", f" {plain(events[-1].author, 40)}"))
+        for one, events in _doubted(visit, run)
+    ]  # fmt: skip
+    if not items:
+        return None
+    decide = link("Correct or dismiss them in Gold", f"/runs/{run.id}/gold")
+    return tag("section", tag("h2", "Doubted references"), tag("ul", items), tag("p", decide))
+
+
+def _doubted(visit: Visit, run: RunLine) -> list[tuple[FieldVotes, Sequence[GoldEvent]]]:
+    source = visit.results.scored(run.id).source
+    notes = read_notes(visit.site.store).values()
+    doubts = [events for events in notes if events[-1].note.action == "doubt"]
+    return [] if source is None else list(noted_fields(visit.results, run.id, source, doubts))
+
+
+def _number_left(visit: Visit, run: RunLine, queue: str) -> int:
+    """How many entries of a queue wait."""
+    if queue == AUDIT:
+        drawn = audit_items(visit.results, run.id)
+        return sum(visit.session.author not in one.people for one in drawn)
+    if queue == DOUBTS:
+        return len(_doubted(visit, run)) + len(stale_items(visit.results, run.id))
+    wanted = VerdictFilter(queue=queue, unreviewed=True, limit=1)  # type: ignore[arg-type]
+    return visit.results.verdict_items(run.id, wanted).total
+
+
 def _next(visit: Visit, queue: str, query: ReviewQuery) -> tuple[ItemKey | None, int]:
+    if queue == DOUBTS:
+        stale = [key for key, _ in stale_items(visit.results, visit.run)]
+        at = query.after
+        return (stale[at], at + 1 if at + 1 < len(stale) else 0) if at < len(stale) else (None, 0)
     if queue != AUDIT:
         wanted = VerdictFilter(
             queue=queue,  # type: ignore[arg-type]  # one of QUEUES
@@ -96,7 +149,8 @@ def _next(visit: Visit, queue: str, query: ReviewQuery) -> tuple[ItemKey | None,
             model=query.model,
             after=query.after,
         )
-        return next_item(visit.results, visit.run, wanted)
+        find = next_open_item if queue == OPEN else next_item
+        return find(visit.results, visit.run, wanted)
     left = [
         (number, one)
         for number, one in enumerate(audit_items(visit.results, visit.run), start=1)
@@ -112,12 +166,7 @@ def _next(visit: Visit, queue: str, query: ReviewQuery) -> tuple[ItemKey | None,
 def _tabs(visit: Visit, run: RunLine, here: str) -> Html:
     links = []
     for queue in QUEUES:
-        if queue == AUDIT:
-            counted = audit_items(visit.results, run.id)
-            number = sum(visit.session.author not in one.people for one in counted)
-        else:
-            wanted = VerdictFilter(queue=queue, unreviewed=True, limit=1)  # type: ignore[arg-type]
-            number = visit.results.verdict_items(run.id, wanted).total
+        number = _number_left(visit, run, queue)
         current = "true" if queue == here else None
         address = f"/runs/{run.id}/review/{queue}"
         links.append(link(f"{queue} {number}", address, class_="filter", aria_current=current))
@@ -177,7 +226,7 @@ def _finals(visit: Visit, run: RunLine) -> str:
         for model in models
         if model.final.score is not None
     ]
-    return plain(f"Final now: {', '.join(finals)}.", 400)
+    return plain(f"Final now: {', '.join(finals)}.", 400) if finals else ""
 
 
 def _find(visit: Visit, seq: int) -> GivenReview | None:
@@ -212,7 +261,8 @@ def _item(visit: Visit, item: ReviewedItem, queue: str, after: int) -> Html:
             tag(
                 "div",
                 _question(visit, item, queue),
-                None if blind else _history(item),
+                None if blind else _history(item.history, "History of this item"),
+                _earlier(visit, key) if queue == DOUBTS else None,
                 tag("h2", "Expected and given"),
                 comparison_table(case, MarkReader({}).marks(case), focus),
                 class_="answers",
@@ -278,16 +328,22 @@ def _question(visit: Visit, item: ReviewedItem, queue: str) -> Html:
     )  # fmt: skip
 
 
-def _history(item: ReviewedItem) -> Html | None:
-    """Every review of the item, the newest last."""
-    if not item.history:
+def _earlier(visit: Visit, key: ItemKey) -> Html | None:
+    """What people said when the reference was another one; it does not count."""
+    found = (said for one, said in stale_items(visit.results, visit.run) if one == key)
+    return _history(next(found, ()), "Said about another reference: does not count")
+
+
+def _history(reviews: Sequence[GivenReview], title: str) -> Html | None:
+    """Reviews of the item, the newest last."""
+    if not reviews:
         return None
     rows = [
         row(plain(one.event.author, 60), [one.event.at, one.review.action, _words(one.review.word),
                                           plain(one.review.note, 600)])
-        for one in item.history
+        for one in reviews
     ]  # fmt: skip
-    return table(("Person", "When", "What", "Word", "Reason"), rows, "History of this item")
+    return table(("Person", "When", "What", "Word", "Reason"), rows, title)
 
 
 def _words(word: str) -> str:
