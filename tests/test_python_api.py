@@ -251,6 +251,7 @@ class TestOptions:
         of_commands = {"targets", "log", "on_case", "on_step", "on_scoring_result", "unstored"}
         of_commands |= {"on_scored", "on_sub_block"}  # of the index
         of_commands |= {"workers", "verdicts"}  # `run --rescore`
+        of_commands |= {"cluster"}  # `run --engine ray`
         assert set(RunOptions.__struct_fields__) - ours == of_commands
         assert set(OutputPaths.__struct_fields__) - ours == {"card", "html", "parquet"}
 

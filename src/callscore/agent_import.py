@@ -162,7 +162,11 @@ def is_unconfirmed(scenario: Mapping[str, Any]) -> bool:
 def _write_cases(gold: Mapping[str, GoldCalls], out: Path) -> AgentImport:
     """Cases with gold calls, and the outputs of models."""
     cases, outputs = [], []
-    for name, case in gold.items():
+    judged = {name: case for name, case in gold.items() if case.expected is not None}
+    open_cases = len(gold) - len(judged)
+    if not judged:
+        raise DataError("no case has expected calls; expected other categories than live_relevance")
+    for name, case in judged.items():
         tools = case.tools if isinstance(case.tools, list) else []
         cases.append(
             {
@@ -179,7 +183,8 @@ def _write_cases(gold: Mapping[str, GoldCalls], out: Path) -> AgentImport:
     if outputs:
         _write_lines(out / "outputs.jsonl", outputs)
         written.append(f"{out / 'outputs.jsonl'}: {show_count(len(outputs), 'output')}")
-    return AgentImport(written, [])
+    notes = [f"{show_count(open_cases, 'case')} of live_relevance left out: no expected calls"]
+    return AgentImport(written, notes if open_cases else [])
 
 
 def _write_json(path: Path, value: Any) -> None:

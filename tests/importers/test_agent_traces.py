@@ -362,6 +362,72 @@ def test_a_recorded_voice_call_keeps_its_tool_calls(tmp_path: Path) -> None:
     assert steps[-1] == {"assistant": {"tool": "find", "arguments": {"people": 4}}}
 
 
+HELLO, WISH, FOUND = "Hello, how can I help?", "A table for four.", "Table 12 is free."
+FOUR = '{"people": 4}'
+
+
+def of_retell(name: str, arguments: str = "{}") -> list[Any]:
+    known = {"tool_call_id": name}
+    return [
+        {"role": "tool_call_invocation", "name": name, "arguments": arguments, **known},
+        {"role": "tool_call_result", "content": "ok", **known},
+    ]
+
+
+def of_vapi(name: str, arguments: str = "{}") -> list[Any]:
+    call = {"id": name, "type": "function", "function": {"name": name, "arguments": arguments}}
+    return [
+        {"role": "tool_calls", "message": "", "secondsFromStart": 4, "toolCalls": [call]},
+        {"role": "tool_call_result", "name": name, "result": "ok", "secondsFromStart": 5},
+    ]
+
+
+RETELL = {
+    "call_id": "v2",
+    "call_status": "ended",
+    "transcript_with_tool_calls": [
+        {"role": "agent", "content": HELLO, "words": []},
+        {"role": "user", "content": WISH, "words": [{"start": 2.1, "end": 3.4}]},
+        *of_retell("transfer_to_bookings"),
+        *of_retell("find", FOUR),
+        {"role": "agent", "content": FOUND, "words": []},
+    ],
+}
+VAPI_MESSAGES = [
+    {"role": "system", "message": "You book tables.", "secondsFromStart": 0},
+    {"role": "bot", "message": HELLO, "secondsFromStart": 1},
+    {"role": "user", "message": WISH, "secondsFromStart": 2.1},
+    *of_vapi("handoff_to_bookings"),
+    *of_vapi("find", FOUR),
+    {"role": "bot", "message": FOUND, "secondsFromStart": 7},
+]
+VAPI_REPORT = {"type": "end-of-call-report", "call": {"id": "v2"}}
+VAPI = {"message": {**VAPI_REPORT, "artifact": {"messages": VAPI_MESSAGES}}}
+
+
+@pytest.mark.parametrize("recorded", [RETELL, VAPI], ids=["retell", "vapi"])
+def test_a_hand_over_in_a_voice_call_is_a_plan_and_its_calls_stay(
+    tmp_path: Path, recorded: Any
+) -> None:
+    path = tmp_path / "call.json"
+    path.write_text(json.dumps(recorded))
+    imported(path, tmp_path / "desk")
+    planned = {"name": "bookings", "status": "pending", "refined_query": WISH}
+    assert read_json(tmp_path / "desk" / "scenarios" / "v2.json")["steps"] == [
+        {"main": HELLO},
+        {"user": WISH},
+        {"main": {"workflow_1": {"status": "pending", "steps": [planned]}}},
+        {"bookings": {"tool": "find", "arguments": {"people": 4}}},
+        {"main": FOUND},
+    ]
+    confirm(tmp_path / "desk" / "scenarios")
+    checked = run(
+        "orchestration", "validate", tmp_path / "desk" / "scenarios",
+        "--cards", tmp_path / "desk" / "cards",
+    )  # fmt: skip
+    assert checked.returncode == 0, checked.stderr
+
+
 TAU2: dict[str, Any] = {
     "info": {"agent_info": {"llm": "desk"}},
     "tasks": [
@@ -471,6 +537,25 @@ def test_a_bfcl_result_is_scored_against_its_possible_answer(
     assert done.returncode == 0, done.stderr
     (line,) = score(tmp_path / "bfcl")
     assert (line["model"], line["score"]) == ("desk", pytest.approx(expected))
+
+
+@pytest.mark.parametrize("gold", [True, False])
+def test_bfcl_cases_that_demand_any_call_are_left_out_and_counted(
+    tmp_path: Path, gold: bool
+) -> None:
+    tool = {"name": "find", "parameters": {"type": "dict", "properties": {}}}
+    asked = {"question": [[{"role": "user", "content": "Find"}]], "function": [tool]}
+    names = ["live_relevance_3-3-0", "live_relevance_4-4-0", *(["live_irrelevance_1"] * gold)]
+    write(tmp_path / "questions.json", [{"id": name, **asked} for name in names])
+    write(tmp_path / "result.json", [{"id": name, "result": "[]"} for name in names])
+    files = (tmp_path / "questions.json", tmp_path / "result.json")
+    done = run("import", *files, "--agents", "-o", tmp_path / "bfcl")
+    if not gold:
+        assert (done.returncode, "no case has expected calls" in done.stderr) == (2, True)
+        return
+    assert done.returncode == 0, done.stderr
+    assert "2 cases of live_relevance left out" in done.stdout
+    assert [line["case_id"] for line in score(tmp_path / "bfcl")] == ["live_irrelevance_1"]
 
 
 def test_a_deepeval_test_case_is_scored_by_its_tools(tmp_path: Path) -> None:

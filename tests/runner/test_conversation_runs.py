@@ -210,3 +210,12 @@ def test_unusable_settings_are_refused_with_their_place(
     done = run("run", conversations(folder, "http://127.0.0.1:9", **settings), cwd=folder)
     assert done.returncode == 2
     assert message in done.stderr.replace("\n", " "), done.stderr
+
+
+def test_a_dry_run_loads_every_function_and_calls_none(folder: Path) -> None:
+    for name, code in (("book", 0), ("bok", 2)):
+        tools = {"book": {"python": f"tools.py:{name}", "recorded": False}}
+        config = conversations(folder, "http://127.0.0.1:9", tools=tools)
+        done = run("run", config, "--dry-run", cwd=folder)
+        assert (done.returncode, "no such function" in done.stderr) == (code, code == 2)
+    assert not (folder / "calls.txt").exists()

@@ -11,6 +11,7 @@ import pytest
 import callscore
 from builders import Json
 from callscore.core.race import RaceCard
+from callscore.report.race_text import describe_guarantee
 from commands import run
 from eval_files import cases_file, eval_file, read_json
 from scenario_runs import PERFECT, SAMPLES, scenario_data
@@ -42,12 +43,16 @@ def test_a_race_over_scenarios_drops_the_worse_model_early(tmp_path: Path, data:
     assert (race["decision"], race["of_blocks"]) == ("p", 60)
     assert race["requests"] < race["of_requests"] / 2
     assert "by the mean score of its scenarios" in race["guarantee"]
+    assert race["unit"] == "scenario"
     assert "blocks" in done.stderr and "w is out after" in done.stderr
     tasks = {model["model"]: model["tasks"]["scenario"] for model in card["models"]}
     assert tasks["w"]["status"] == "incomplete" and 0 < tasks["w"]["n"] < 60
     assert tasks["w"]["cases"] == 60
     again = callscore.run(config, race=True)  # nothing is paid twice, and the result is the same
     assert isinstance(again.race, RaceCard)
+    assert "about future scenarios" in describe_guarantee(
+        msgspec.structs.replace(again.race, about="future")
+    )
     assert (again.race.decision, again.race.blocks) == (race["decision"], race["blocks"])
 
 
@@ -70,7 +75,7 @@ def test_calls_and_scenarios_are_raced_together_each_as_alone(tmp_path: Path, da
     assert isinstance(calls, RaceCard) and isinstance(scenarios, RaceCard)
     assert isinstance(both, RaceCard) and isinstance(both.also, list)
     assert msgspec.structs.replace(both, also=msgspec.UNSET) == calls
-    assert both.also == [msgspec.structs.replace(scenarios, unit="scenario")]
+    assert both.also == [scenarios]
     assert scenarios.requests < scenarios.of_requests / 2
     notes = cards["both"].notes
     assert any(note.startswith("race of scenarios: p has the best quality") for note in notes)

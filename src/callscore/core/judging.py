@@ -59,12 +59,25 @@ class Verdict(msgspec.Struct, frozen=True):
     """The path of the reference field that the verdict relies on, if it names one."""
     model_output_field: str = ""
     """The path of the output field, likewise."""
+    review: bool = False
+    """Whether a person reviewed this item of a judged reply: it takes the place of the other
+    verdicts on the item, and of nothing else."""
 
 
 Verdicts = Mapping[Item, Sequence[Verdict]]
 """All verdicts on one reply. An item may have several (`specific`, then `as_described`)."""
 
 NO_VERDICTS: Verdicts = {}
+
+
+def without_reviews(verdicts: Verdicts) -> Verdicts:
+    """The verdicts that take the place of a judge, which a review of one item does not."""
+    return {item: given for item, given in verdicts.items() if not reviews_in(given)}
+
+
+def reviews_in(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """The reviews among the verdicts on one item."""
+    return [verdict for verdict in verdicts if verdict.review]
 
 
 class JudgeRequest(msgspec.Struct, frozen=True):

@@ -7,6 +7,9 @@ from typing import Literal
 
 import msgspec
 
+CALL = "call"
+"""What a race draws if it does not say so."""
+
 RaceStatus = Literal["decided", "tie", "none", "open"]
 """`decided`: one model is left; all its calls were evaluated, or `risk` says what they may still
 change. `tie`: several models that cannot be distinguished. `none`: no valid model. `open`: not
@@ -93,9 +96,14 @@ class RaceCard(msgspec.Struct, frozen=True):
     risk: RaceRisk | None = None
     """What may still keep the decided model out; None if all its calls were evaluated."""
     unit: str | msgspec.UnsetType = msgspec.UNSET
-    """What was drawn, if another race of the run is about other data: `scenario`."""
+    """What was drawn, if it is not calls: `scenario`."""
     also: Sequence[RaceCard] | msgspec.UnsetType = msgspec.UNSET
     """The races of the other data of the run, each decided by itself: those of scenarios."""
+
+    @property
+    def drawn(self) -> str:
+        """What was drawn: `call` or `scenario`."""
+        return CALL if self.unit is msgspec.UNSET else self.unit
 
     @property
     def all(self) -> Sequence[RaceCard]:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.core.judging import Item, Question, Verdict, Verdicts
+from callscore.core.judging import Item, Question, Verdict, Verdicts, without_reviews
 from callscore.core.lazy import lazy_regex
 from callscore.core.measure import Measure, failed, percent, ratio
 
@@ -192,9 +192,10 @@ class VerdictRules(msgspec.Struct, frozen=True):
         """The questions that no given verdict answers.
 
         Some verdicts answer a group of items: one on a claim replaces the list of claims, one on
-        the intent answers both questions about it.
+        the intent answers both questions about it. A review answers no question: the judge is
+        asked what it was asked before, so that its stored reply is found.
         """
-        if not given:
+        if not given or not (given := without_reviews(given)):
             return list(questions)
         settled = self._groups(given)
         return [
@@ -210,7 +211,7 @@ class VerdictRules(msgspec.Struct, frozen=True):
 
         A group of items comes from one of them only: two lists of claims are not joined.
         """
-        settled = self._groups(own)
+        settled = self._groups(without_reviews(own))
         joined = {item: given for item, given in shared.items() if self.group(item) not in settled}
         return {**joined, **own}
 

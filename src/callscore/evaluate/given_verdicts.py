@@ -9,7 +9,7 @@ import msgspec
 
 from callscore.config.score import ScoreConfig
 from callscore.core.errors import DataError, UsageError
-from callscore.core.judging import NO_VERDICTS, Item, Verdict, Verdicts
+from callscore.core.judging import NO_VERDICTS, Item, Verdict, Verdicts, reviews_in
 from callscore.core.verdict_rules import WHOLE, VerdictRules
 from callscore.evaluate.cases import position_of, unknown_case
 from callscore.evaluate.judging import JudgeRunner
@@ -132,6 +132,10 @@ def read_verdicts(lines: Iterable[Line], case_id: str) -> GivenVerdicts:
         verdict = verdict_of(record, metric)
         items = found.setdefault((record.model, record.run), {})
         items.setdefault(Item(metric, verdict.item), []).append(verdict)
+    for items in found.values():
+        items.update(
+            (item, reviews) for item, given in items.items() if (reviews := reviews_in(given))
+        )
     return found
 
 

@@ -45,10 +45,8 @@ class LabelIndex(msgspec.Struct):
     unused: int = 0
     """Labels that match no reply."""
 
-    def summary(self) -> LabelSummary | None:
-        """What the scorecard needs; None without labels."""
-        if self.lines is None:
-            return None
+    def summary(self) -> LabelSummary:
+        """What the scorecard needs."""
         return LabelSummary(self.digest, self.metrics, self.unused)
 
 

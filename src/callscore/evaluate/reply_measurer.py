@@ -157,7 +157,8 @@ class ReplyMeasurer:
         judged: Collection[Item] = ()
         if verdicts:
             of_case = frozen.verdicts.keys() - parsed_case.given.keys()
-            judged = _judged_items(verdicts, found.verdicts.keys() | of_case)
+            asked = (found.verdicts.keys() | of_case) - parsed.given.keys()  # reviews
+            judged = _judged_items(verdicts, asked)
         labels = None
         if self._options.labelled:
             labels = self._labels_on(loaded, parsed, verdicts, judged)

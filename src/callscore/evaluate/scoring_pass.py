@@ -182,7 +182,7 @@ def scoring_result(
         leaks=sums.leaks,
         measured_by=substitutes.names(),
         judged=sums.judged,
-        labels=inputs.labels.summary(),
+        labels=None if inputs.labels.lines is None else inputs.labels.summary(),
         uncited=sums.uncited.total(),
         cases=inputs.cases,
     )

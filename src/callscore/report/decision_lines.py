@@ -86,7 +86,7 @@ def _race(facts: CardFacts, race: RaceCard) -> Iterator[DecisionLine]:
     yield DecisionLine("HOW SURE", [], describe_guarantee(race))
     for other in race.all[1:]:  # decided by itself: the two kinds of data have no common score
         found = race_result(other, [], facts.decide.margin)
-        yield DecisionLine(found.word, found.models, f"{race_name(other.unit)}: {found.why}")
+        yield DecisionLine(found.word, found.models, f"{race_name(other.drawn)}: {found.why}")
 
 
 def _race_choice(facts: CardFacts, winner: str) -> Iterator[DecisionLine]:

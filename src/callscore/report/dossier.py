@@ -167,6 +167,15 @@ def result_line(answer: Answer) -> bytes:
     return _line(result_object(answer))
 
 
+def _hash(verdicts: Sequence[Verdict]) -> str:
+    """Hash verdicts as dossiers always did: without `review` where it says nothing."""
+    records = [msgspec.structs.asdict(verdict) for verdict in verdicts]
+    for record in records:
+        if not record["review"]:
+            del record["review"]
+    return sha256(_ENCODE(records))
+
+
 def result_object(answer: Answer) -> dict[str, Any]:
     """Return the result as an object, for comparison with a stored line."""
     return {
@@ -177,7 +186,7 @@ def result_object(answer: Answer) -> dict[str, Any]:
             if measure.value is not None
         },
         "output_sha256": None if answer.text is None else sha256(output_bytes(answer)),
-        "verdicts_sha256": sha256(_ENCODE(answer.verdicts)) if answer.verdicts else None,
+        "verdicts_sha256": _hash(answer.verdicts) if answer.verdicts else None,
     }
 
 

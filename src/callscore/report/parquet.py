@@ -79,6 +79,7 @@ TABLES: Mapping[str, TableColumns] = {
             **dict.fromkeys(Verdict.__struct_fields__, "string"),
             "value": "float64",
             "approximate": "bool",
+            "review": "bool",
         }
     ),
     "results": TableColumns(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
-from callscore.core.race import RaceCard, RaceExit, RacingModel
+from callscore.core.race import CALL, RaceCard, RaceExit, RacingModel
 from callscore.core.scorecard import Decide, DecisionLine, Scorecard
 from callscore.report.names import MAX_NAME_LENGTH
 from callscore.report.safe_text import plain
@@ -86,7 +84,7 @@ def unfinished_rivals(card: Scorecard, race: RaceCard, decide: Decide) -> Sequen
 def race_exits(race: RaceCard) -> list[DecisionLine]:
     """Return when and why models left the race before its end."""
     return [
-        DecisionLine("OUT", [model.model], _why_out(model.out))
+        DecisionLine("OUT", [model.model], _why_out(model.out, race.drawn))
         for model in race.models
         if model.out is not None and not model.finished
     ]
@@ -94,20 +92,20 @@ def race_exits(race: RaceCard) -> list[DecisionLine]:
 
 def describe_guarantee(race: RaceCard) -> str:
     """Describe what the race guarantees."""
-    about = "this data set (pool)" if race.about == "pool" else "future calls (future)"
+    about = "this data set (pool)" if race.about == "pool" else f"future {race.drawn}s (future)"
     return f"the guarantee is about {about}: {race.guarantee}"
 
 
-def describe_exit(model: str, out: RaceExit) -> str:
+def describe_exit(model: str, out: RaceExit, unit: str) -> str:
     """Describe when and why a model left the race."""
-    return f"{_name(model)} is out {_why_out(out)}"
+    return f"{_name(model)} is out {_why_out(out, unit)}"
 
 
-def _why_out(out: RaceExit) -> str:
+def _why_out(out: RaceExit, unit: str) -> str:
     by, blocks = _name(out.by or ""), "block" if out.after_blocks == 1 else "blocks"
     why = {
         "worse": f"worse than {by}",
-        "bound": f"the remaining calls cannot bring it up to {by}",
+        "bound": f"the remaining {unit}s cannot bring it up to {by}",
         "call_gate": f"invalid for certain, {out.gate}",
         "rate_gate": f"invalid, {out.gate} is beyond its limit",
         "withdrawn": "it cannot be asked any more",
@@ -115,9 +113,9 @@ def _why_out(out: RaceExit) -> str:
     return f"after {out.after_blocks} {blocks}: {why[out.why]}"
 
 
-def race_name(unit: str | msgspec.UnsetType | None) -> str:
-    """Return the name of a race: `race`, or `race of scenarios` if it is not the first of a run."""
-    return f"race of {unit}s" if unit else "race"
+def race_name(unit: str) -> str:
+    """Return the name of a race: `race`, or `race of scenarios`."""
+    return "race" if unit == CALL else f"race of {unit}s"
 
 
 def race_notes(race: RaceCard) -> list[str]:
@@ -128,14 +126,16 @@ def race_notes(race: RaceCard) -> list[str]:
 def _notes_on(race: RaceCard) -> list[str]:
     notes = [describe_decision(race)]
     notes += [
-        describe_exit(model.model, model.out) for model in race.models if model.out is not None
+        describe_exit(model.model, model.out, race.drawn)
+        for model in race.models
+        if model.out is not None
     ]
     notes.append(describe_guarantee(race))
     notes.append(
         "the scores use only the requests that were sent; the same command without --race sends "
         "the rest and pays for no request twice"
     )
-    return [f"{race_name(race.unit)}: {note}" for note in notes]
+    return [f"{race_name(race.drawn)}: {note}" for note in notes]
 
 
 def _percent(share: float) -> str:

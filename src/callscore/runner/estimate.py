@@ -53,7 +53,11 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 def dry_run(prepared: PreparedRun) -> list[Estimate]:
-    """Estimate the run; replies that are already in the store cost nothing."""
+    """Estimate the run; replies that are already in the store cost nothing.
+
+    Raises ConfigError if a tool of a conversation cannot be loaded: the run would not start.
+    """
+    prepared.load_tools()
     store = prepared.config.store
     if not store.exists():
         return _estimate(prepared, lambda key: False)

@@ -102,7 +102,7 @@ def _line(given: GivenReview, model: str, rep: int) -> bytes:
     review = given.review
     verdict = Verdict(
         review.metric, review.item, review.word, text=review.text, quote=review.quote,
-        source=review.source, by=given.by, note=review.note,
+        source=review.source, by=given.by, note=review.note, review=True,
     )  # fmt: skip
     record = verdict_record(review.case_id, model, rep, verdict)
     return msgspec.json.encode(to_file_record(record)) + b"\n"

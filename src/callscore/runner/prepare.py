@@ -171,6 +171,14 @@ class PreparedRun(msgspec.Struct, frozen=True):
         found = (each.provider for each in self.helpers if isinstance(each.provider, ToolProvider))
         return next(found, None)
 
+    def load_tools(self) -> None:
+        """Load the functions that are tools, which runs their files; raises ConfigError."""
+        from callscore.providers.tools import ToolProvider
+
+        for helper in self.helpers:
+            if isinstance(helper.provider, ToolProvider):
+                helper.provider.check()
+
     def read_cases(self) -> Iterator[CasePrompt]:
         """Read all cases again."""
         for source in self.sources:

@@ -90,12 +90,8 @@ def _least_round(prepared: PreparedRun, pool: RacePool) -> int:
 class Contest:
     """The race of all models over one source: its calls, drawn, scored and compared."""
 
-    def __init__(
-        self, prepared: PreparedRun, pool: RacePool, part: ScoringPart, *, named: bool = False
-    ) -> None:
-        """`named`: its results say what was drawn, as they are not the first of the run."""
+    def __init__(self, prepared: PreparedRun, pool: RacePool, part: ScoringPart) -> None:
         self._prepared = prepared
-        self._unit = pool.source.unit if named else None
         self._pool = pool
         self._schedule = pool.schedule
         self._part = part
@@ -210,11 +206,11 @@ class Contest:
             state.blocks,
             len(self._schedule.blocks),
             state.racing,
-            describe_changes(self._before, state),
+            describe_changes(self._before, state, self._pool.source.unit),
             sum(account.sent for account in self._accounts.values()),
             sum(account.total for account in self._accounts.values()),
             sum(self._accounts[model].left for model in state.eliminated),
-            race_name(self._unit),
+            race_name(self._pool.source.unit),
         )
 
     def remaining_of_invalid(self) -> dict[str, list[Work]]:
@@ -262,7 +258,7 @@ class Contest:
 
     def card(self, status: str) -> RaceCard:
         """The result, as a section of the scorecard."""
-        card = make_race_card(
+        return make_race_card(
             self._race.state(),
             self._pool,
             self._rules,
@@ -270,7 +266,6 @@ class Contest:
             self._accounts,
             status,
         )
-        return card if self._unit is None else msgspec.structs.replace(card, unit=self._unit)
 
 
 class RaceRun:
@@ -387,8 +382,7 @@ def prepare_race(prepared: PreparedRun) -> OpenRace:
     @contextmanager
     def open_race(scoring: RunScoring, judge_calls: JudgeCalls) -> Iterator[RaceRun]:
         contests = [
-            Contest(prepared, pool, part, named=pool is not pools[0])
-            for pool, part in zip(pools, scoring.parts, strict=True)
+            Contest(prepared, pool, part) for pool, part in zip(pools, scoring.parts, strict=True)
         ]
         with ExitStack() as stack:
             for pool in pools:

@@ -9,7 +9,7 @@ import msgspec
 
 from callscore.config.score import ScoreConfig
 from callscore.core.case import Failed, Reply
-from callscore.core.race import RaceCard, RaceExit, RaceRisk, RaceStatus, RacingModel
+from callscore.core.race import CALL, RaceCard, RaceExit, RaceRisk, RaceStatus, RacingModel
 from callscore.core.scorecard import Scorecard
 from callscore.evaluate.scorecards import decide_again
 from callscore.report.names import MAX_NAME_LENGTH
@@ -120,6 +120,7 @@ def make_race_card(
         models=[_model_row(model, state, accounts[model]) for model in accounts],
         clear_margin=rules.clear_margin,
         risk=_risk(state, schedule, rules.tolerance),
+        unit=msgspec.UNSET if unit == CALL else unit,
     )
 
 
@@ -189,10 +190,10 @@ def _exit(eliminated: Elimination) -> RaceExit:
     return RaceExit(eliminated.why, eliminated.blocks, eliminated.by, eliminated.gate)
 
 
-def describe_changes(before: RaceState, now: RaceState) -> list[str]:
+def describe_changes(before: RaceState, now: RaceState, unit: str) -> list[str]:
     """Sentences about the models that left the race or are in it again since `before`."""
     sentences = [
-        describe_exit(model, _exit(eliminated))
+        describe_exit(model, _exit(eliminated), unit)
         for model, eliminated in now.eliminated.items()
         if model not in before.eliminated
     ]

@@ -95,6 +95,13 @@ class TaskTally(msgspec.Struct):
         mean = self.score_total / n
         return math.sqrt(max(0.0, self.score_squares / n - mean * mean) / (n - 1))
 
+    def rename_calls(self, keys: Mapping[int, int]) -> None:
+        """Replace the keys of calls; two calls that get one key are one from then on."""
+        self.call_keys = array("Q", [keys.get(key, key) for key in self.call_keys])
+        self.blocked_keys = {keys.get(key, key) for key in self.blocked_keys}
+        if self.contributions is not None:
+            self.contributions.rename_calls(keys)
+
     def add_not_run(self) -> None:
         """Count a case without any run."""
         self.cases += 1

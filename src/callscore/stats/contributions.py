@@ -283,6 +283,10 @@ class TaskContributions:
             )
         return found
 
+    def rename_calls(self, keys: Mapping[int, int]) -> None:
+        """Replace the keys of calls; two calls that get one key are one from then on."""
+        self.keys = array("Q", [keys.get(key, key) for key in self.keys])
+
     def complete(self) -> None:
         """Extend all columns to the same length: the last cases may have no measures."""
         for column in self.columns.values():

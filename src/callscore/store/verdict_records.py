@@ -66,6 +66,8 @@ def to_file_record(record: VerdictRecord) -> Mapping[str, Any] | FiveKeyRecord:
     """A verdict in the format of its line in a file: first of all, what it is about."""
     if record.item != WHOLE or record.value is None:
         fields: dict[str, Any] = msgspec.to_builtins(record)
+        if not record.review:
+            del fields["review"]
         return {name: fields[name] for name in (*_FIRST, *fields)}
     return FiveKeyRecord(
         case_id=record.case_id,

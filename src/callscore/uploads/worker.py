@@ -90,8 +90,8 @@ def main() -> int:
         sys.stdout.buffer.flush()
     except MemoryError:
         return NO_MEMORY
-    except OSError as error:
-        return TOO_LARGE if error.errno == errno.EFBIG else 1
+    except OSError as error:  # without memory, the system cannot even list a folder
+        return {errno.EFBIG: TOO_LARGE, errno.ENOMEM: NO_MEMORY}.get(error.errno or 0, 1)
     return 0
 
 

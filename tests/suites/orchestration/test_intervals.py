@@ -12,7 +12,7 @@ import pytest
 from callscore.core.scenarios import Mode
 from callscore.core.scorecard import MetricScore, Scorecard, SubScore
 from callscore.demo.orchestration import sample_runs
-from callscore.evaluate.scenarios import score_outputs
+from callscore.evaluate.scenarios import read_documents, score_outputs
 from callscore.report.orchestration_terminal import result_text
 from callscore.suites.orchestration.intervals import PARTS, ROWS
 
@@ -95,6 +95,30 @@ def test_several_languages_have_the_mean_of_each_row_and_its_interval() -> None:
     assert english["key_metrics"] == alone.document()["overall_statistics"]["key_metrics"]
     shown = result_text(document)
     assert "95 %" in shown and "≈[" in shown and "for future scenarios" in shown
+
+
+def test_twins_are_found_by_their_steps_whatever_their_files_are_called(tmp_path: Path) -> None:
+    with sample_runs() as jobs:
+        recorded = jobs[0].recorded
+        korean = tmp_path / "KO"
+        shutil.copytree(recorded.outputs[0], korean)
+        first, *_, last = sorted(path.name for path in korean.iterdir())
+        (korean / first).rename(korean / "new_out.json")
+        (korean / last).rename(korean / first)
+        both = msgspec.structs.replace(
+            recorded, outputs=[*recorded.outputs, korean], languages=["EN", "KO"]
+        )
+        card = score_outputs([msgspec.structs.replace(jobs[0], recorded=both)])
+    document, task = card.document(), card.models[0].tasks["scenario"]
+    twins = document["x_extension"]["twins"]
+    assert twins["KO/new"] == f"EN/{first.removesuffix('_out.json')}"
+    assert twins[f"KO/{first.removesuffix('_out.json')}"] == f"EN/{last.removesuffix('_out.json')}"
+    assert (task.n, task.calls) == (12, 6) and len(twins) == 6
+    (again,) = read_documents([document]).tallies.values()
+    assert len(set(again["scenario"].call_keys)) == 6
+    document["x_extension"].pop("twins")
+    (alone,) = read_documents([document]).tallies.values()
+    assert len(set(alone["scenario"].call_keys)) == 12  # equal names are no twins
 
 
 def test_a_number_that_is_undefined_has_no_interval() -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import callscore
 from callscore.core.case import Tool
 from callscore.core.errors import DataError
+from callscore.core.scenarios import ScenarioData, ScenarioSettings
 from callscore.store.scenario_files import SCENARIO_FILES
 from callscore.suites.orchestration.plan.model import PlannedStep
 from callscore.suites.orchestration.scenario.cards import Card, index_cards
@@ -19,9 +22,11 @@ from callscore.suites.orchestration.scenario.model import CallsDue, DecodedCall,
 from callscore.suites.orchestration.scenario.parse import ScenarioKey, read_scenario
 from callscore.suites.orchestration.scenario.protocol import bundled_protocol, with_own_prompts
 from callscore.suites.orchestration.scenario.public_label import label_of
+from callscore.suites.orchestration.twins import Outline, find_twins
 from callscore.suites.registry import scenario_suite
 from commands import run
-from eval_files import read_json
+from eval_files import eval_file, read_json
+from scenario_runs import PERFECT
 
 jsonschema = pytest.importorskip("jsonschema")  # of the notebook tests
 KEY = ScenarioKey("EN", "book")
@@ -255,3 +260,76 @@ def test_a_run_refuses_what_validate_refuses(desk: Path, file: str, text: str, s
     if file != "eval.yaml":
         checked = run("orchestration", "validate", desk / "EN", "--cards", desk / "cards")
         assert (checked.returncode, says in checked.stderr) == (2, True), checked.stderr
+
+
+def outline(*tools: str, twin: str = "") -> Outline:
+    return Outline(tuple(("desk", tool) for tool in tools), twin)
+
+
+def test_twins_are_named_or_have_equal_steps_that_are_rare() -> None:
+    english = {
+        "1": outline("book"),
+        "2": outline("book", "cancel"),
+        "3": outline("pay"),
+        "4": outline("pay"),
+    }
+    korean = {
+        "1": outline("pay"),
+        "7": outline("book"),
+        "8": outline("find", twin="2"),
+        "9": outline("book", "cancel"),
+        "10": outline(),
+    }
+    assert find_twins({"EN": english, "KO": korean}) == {"KO/7": "EN/1", "KO/8": "EN/2"}
+    german = {"1": outline("drop", twin="KO/1")}
+    found = find_twins({"EN": english, "KO": korean, "DE": german})
+    assert found == {"KO/1": "DE/1", "KO/7": "EN/1", "KO/8": "EN/2"}
+    assert find_twins({"KO": korean}) == {}
+
+
+@pytest.mark.parametrize(
+    ("twin", "says"),
+    [
+        ("book", None),
+        ("EN/book", None),
+        ("boook", "'boook' is in no other language; expected the id of a scenario in another"),
+        ("KO/reserve", "is in no other language"),
+        (True, "expected the id of a scenario in another language"),
+    ],
+)
+def test_a_twin_is_a_scenario_of_another_language(
+    tmp_path: Path, twin: Any, says: str | None
+) -> None:
+    card = {"agent_card": {"agent_id": "desk"}, "tools": [{"name": "book"}]}
+    (tmp_path / "cards").mkdir()
+    (tmp_path / "cards/desk.json").write_text(json.dumps(card))
+    steps = [{"user": "Book"}, {"desk": {"tool": "book"}}]
+    files = {
+        "EN/book": {"steps": steps},
+        "KO/reserve": {"steps": [*steps, steps[1]], "twin": twin},  # no twin by its steps
+    }
+    for name, value in files.items():
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / f"{name}.json").write_text(json.dumps(value))
+    folders = [tmp_path / "EN", tmp_path / "KO"]
+    problems = check_scenarios(folders, [tmp_path / "cards"], SCENARIO_FILES).problems
+    cases = scenario_suite().open_cases(
+        [ScenarioData(folder, tmp_path / "cards") for folder in folders],
+        ScenarioSettings(),
+        None,
+        SCENARIO_FILES,
+    )
+    if says is None:
+        assert not problems and len(cases.survey().ids) == 3
+        data = {"scenarios": [*map(str, folders)], "cards": [str(tmp_path / "cards")] * 2}
+        ran = callscore.run(eval_file(tmp_path, [PERFECT], data={"orchestration": data}))
+        assert ran.document()["x_extension"]["twins"] == {"KO/reserve": "EN/book"}
+        assert (ran.models[0].tasks["scenario"].n, ran.models[0].tasks["scenario"].calls) == (
+            2,
+            1,
+        )
+        return
+    (problem,) = problems
+    assert says in str(problem) and "twin" in str(problem) and "reserve.json" in str(problem)
+    with pytest.raises(DataError, match=re.escape(says)):
+        cases.survey()

@@ -53,7 +53,8 @@ def scenario_steps(trace: AgentTrace) -> list[dict[str, Any]]:
             steps.append({decision.agent: calls if len(calls) > 1 else calls[0]})
         elif decision is not None:
             follows = [one.role for one in trace.events[place + 1 :]][:1]
-            if event.text.rstrip().endswith("?") and follows == ["user"]:
+            asks = decision.turn and event.text.rstrip().endswith("?")  # a greeting asks nothing
+            if asks and follows == ["user"]:
                 steps.append({decision.agent: {"status": AWAITING, "message": event.text}})
             else:
                 steps.append({"main": event.text})

@@ -56,11 +56,14 @@ from callscore.suites.orchestration.step_verdicts import (
     warn_of_unused_verdicts,
 )
 from callscore.suites.orchestration.step_views import recording_views
+from callscore.suites.orchestration.twins import Outline, outline_of
 
 _FOLDERS_WITHOUT_A_NAME = frozenset({"outputs", "output", "results", ""})
 _SUFFIX = "_out.json"
 EvaluateOne = Callable[[Any, str, str], Any]
 """A decoded file, its scenario and its path in results → its evaluation."""
+_Gold = list[tuple[str, Sequence[RawStep] | None]]
+"""The expected steps of every scenario; None if its file cannot be read."""
 
 
 class _LanguageFolder(msgspec.Struct, frozen=True):
@@ -136,7 +139,7 @@ class RecordedScorer:
         evaluate_one = _evaluator(
             language, verdicts, floors, is_public=self._mode == "compat", on_step=on_step
         )
-        evaluated, failed, digest = self._evaluate(paths, language, evaluate_one)
+        evaluated, failed, gold = self._evaluate(paths, evaluate_one)
         if not evaluated:
             first = failed[0]
             raise DataError(f"{first.error} (the first of {len(failed)})", place=first.file_path)
@@ -145,7 +148,7 @@ class RecordedScorer:
             language=language.name,
             model=language.model,
             judge=verdict_source(self._verdicts),
-            data=digest,
+            data=scenarios_hash(language.cards_hash, gold),
             version=__version__,
         )
         metadata = add_judge(metadata, judged)
@@ -153,17 +156,16 @@ class RecordedScorer:
             scored = results.compat_result(metadata, evaluated, failed)
         else:
             scored = results.standard_result(metadata, evaluated, failed, floors=floors.found())
+        if len(self._folders) > 1:
+            scored = msgspec.structs.replace(scored, outlines=_outlines(gold, language))
         return warn_of_unused_verdicts(scored, recorded)
 
     def _evaluate(
-        self,
-        paths: Sequence[tuple[str, Path]],
-        language: _LanguageFolder,
-        evaluate_one: EvaluateOne,
-    ) -> tuple[list[Any], list[FailedRow], str]:
-        """The evaluated files, the files that could not be evaluated, and the hash of the gold."""
+        self, paths: Sequence[tuple[str, Path]], evaluate_one: EvaluateOne
+    ) -> tuple[list[Any], list[FailedRow], _Gold]:
+        """The evaluated files, the files that could not be evaluated, and the expected steps."""
         decode = decode_public if self._mode == "compat" else decode_output
-        gold: list[tuple[str, Sequence[RawStep] | None]] = []
+        gold: _Gold = []
         evaluated: list[Any] = []
         failed: list[FailedRow] = []
         for shown, path in paths:
@@ -175,7 +177,16 @@ class RecordedScorer:
             except DataError as error:
                 failed.append(FailedRow(shown, error.problem, scenario))
             gold.append((scenario, recorded_steps(data, scenario)))
-        return evaluated, failed, scenarios_hash(language.cards_hash, gold)
+        return evaluated, failed, gold
+
+
+def _outlines(gold: _Gold, language: _LanguageFolder) -> dict[str, Outline]:
+    """By scenario, what the same scenario of another language has in common with it."""
+    return {
+        name: outline_of(interpret_steps(steps, ScenarioKey(language.name, name), language.cards))
+        for name, steps in gold
+        if steps is not None
+    }
 
 
 def _evaluator(

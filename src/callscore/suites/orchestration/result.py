@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from operator import add
 from typing import Any
@@ -44,6 +44,13 @@ from callscore.suites.orchestration.scenario_tally import (
 from callscore.suites.orchestration.spec import spec
 from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation, right_by_run
 from callscore.suites.orchestration.step_record import StepRecord
+from callscore.suites.orchestration.twins import (
+    NO_TWINS,
+    Outline,
+    Twins,
+    find_twins,
+    resample_twins_together,
+)
 
 HEADLINES = {
     "orchestration.average": SCENARIO,
@@ -93,6 +100,8 @@ class LanguageResult(msgspec.Struct, frozen=True):
     kinds: frozenset[str] = KINDS
     """The kinds of steps in the scenarios (C-142)."""
     times: ReplyTimes = ReplyTimes()
+    outlines: Mapping[str, Outline] = {}
+    """By scenario, what the same scenario of another language has in common with it."""
 
     @property
     def approximate(self) -> bool:
@@ -350,12 +359,16 @@ def model_score(results: Sequence[LanguageResult]) -> ScenarioScore:
     """The scenarios of one model, added up, and the function that writes their document."""
     languages = [result.metadata.language for result in results]
     first = results[0]
+    twins = find_twins({result.metadata.language: result.outlines for result in results})
+    tallies = {result.metadata.language: result.tally for result in results}
+    names = {result.metadata.language: [row.scenario for row in result.rows] for result in results}
+    resample_twins_together(tallies, names, twins)
 
     def document(card: ScenarioRows) -> Json:
-        return combine_languages(results, card)
+        return combine_languages(results, card, twins)
 
     return ScenarioScore(
-        tallies={result.metadata.language: result.tally for result in results},
+        tallies=tallies,
         identity={
             "mode": first.mode,
             **({"protocol": first.metadata.protocol} if first.metadata.protocol else {}),
@@ -376,7 +389,9 @@ def model_score(results: Sequence[LanguageResult]) -> ScenarioScore:
     )
 
 
-def combine_languages(results: Sequence[LanguageResult], card: ScenarioRows = NO_ROWS) -> Json:
+def combine_languages(
+    results: Sequence[LanguageResult], card: ScenarioRows = NO_ROWS, twins: Twins = NO_TWINS
+) -> Json:
     """One result in the format of document 001; with several languages, each and their mean   §7"""
     documents = {
         result.metadata.language: result.document(
@@ -398,5 +413,6 @@ def combine_languages(results: Sequence[LanguageResult], card: ScenarioRows = NO
         "x_extension": {
             "mode": results[0].mode,
             **({"intervals": {"ci95": limits}} if limits else {}),
+            **({"twins": twins} if twins else {}),
         },
     }

@@ -21,6 +21,7 @@ from callscore.suites.orchestration.kinds import KINDS
 from callscore.suites.orchestration.replies import NOT_RUN
 from callscore.suites.orchestration.rows import NONE_DUE, CallRow, FailedRow, PlanRow, ResultRow
 from callscore.suites.orchestration.scenario_tally import NO_COSTS, Costs, tally_scenarios
+from callscore.suites.orchestration.twins import resample_twins_together
 
 _OUT = "_out.json"
 _IDENTITY = ("mode", "protocol", "lang", "ged")
@@ -91,22 +92,33 @@ class _Result(msgspec.Struct, frozen=True):
     x_extension: _Extension
 
 
+class _SharedExtension(msgspec.Struct, frozen=True):
+    twins: dict[str, str] = {}
+
+
 class _ResultFile(msgspec.Struct, frozen=True):
     languages: dict[str, _Result] = {}
+    x_extension: _SharedExtension = _SharedExtension()
 
 
 def read_result(document: Json) -> tuple[str, ScenarioScore]:
     """The model of a result file that Callscore wrote, and its scenarios; raises DataError."""
     try:
-        languages = msgspec.convert(document, _ResultFile).languages
-        results = [*languages.values()] or [msgspec.convert(document, _Result)]
+        whole = msgspec.convert(document, _ResultFile)
+        results = [*whole.languages.values()] or [msgspec.convert(document, _Result)]
     except msgspec.ValidationError as error:
         raise DataError(f"{error}; expected a result file of `callscore`") from None
     extensions = [result.x_extension for result in results]
     parts = [_parts(extension.signature) for extension in extensions]
     judges = [each.judge for each in extensions if each.judge != "none"]
+    tallies = {each.x_extension.language: _tally(each) for each in results}
+    names = {
+        each.x_extension.language: [row.scenario for row in each.detailed_results]
+        for each in results
+    }
+    resample_twins_together(tallies, names, whole.x_extension.twins)
     return extensions[0].model, ScenarioScore(
-        tallies={each.x_extension.language: _tally(each) for each in results},
+        tallies=tallies,
         identity={
             key: "+".join(dict.fromkeys(part[key] for part in parts if key in part))
             for key in _IDENTITY

@@ -71,6 +71,7 @@ from callscore.suites.orchestration.step_verdicts import (
 )
 from callscore.suites.orchestration.step_views import run_views
 from callscore.suites.orchestration.trajectory import trajectory
+from callscore.suites.orchestration.twins import Outline, check_twins, outline_of
 
 STANDARD_READING = "standard_reading"
 """A flag of step results in the mode `compat`: steps are scored as in the mode `standard`."""
@@ -86,12 +87,20 @@ class RunScenarios:
     def survey(self) -> Survey:
         """Read, check and hash every scenario."""
         found = [each.survey() for each in self._sets]
+        self._check_twins()
         if self._settings.history == "own":
             self._refuse_unknown_tools()
             for each in self._sets:
                 self._check_conversations(each)
         ids = [step for each in found for step in each.ids]
         return Survey(ids, "+".join(each.digest for each in found))
+
+    def _check_twins(self) -> None:
+        """Raise DataError if a scenario is said to be that of another language, which has none."""
+        names = {each.lang: each.names for each in self._sets}
+        for each in self._sets:
+            for scenario, error in check_twins(each.lang, each.twins, names):
+                raise error.with_place(each.shown_path(scenario))
 
     def _refuse_unknown_tools(self) -> None:
         """Raise ConfigError if the eval file names a tool that no card has: it would never run."""
@@ -282,7 +291,9 @@ class _LanguageScorer:
         """The result of all scenarios; one scenario is in memory at a time."""
         scenario_set = self._set
         times: list[ReplyTimes] = []
+        outlines: dict[str, Outline] = {}
         for scenario in scenario_set.scenarios():
+            outlines[scenario.id] = outline_of(scenario)
             replies = replies_of(self._data, self._model, scenario_set, scenario)
             records = self._score(replies, scenario_set.shown_path(scenario.id), sinks)
             if sinks.on_step is not None:
@@ -318,7 +329,7 @@ class _LanguageScorer:
             [each for of in times for each in of.steps],
             [each for of in times for each in of.scenarios],
         )
-        scored = msgspec.structs.replace(scored, times=of_all)
+        scored = msgspec.structs.replace(scored, times=of_all, outlines=outlines)
         return warn_of_unused_verdicts(scored, self._recorded)
 
     def _add_own_history(self, replies: ScenarioReplies, sinks: ScenarioSinks) -> None:

@@ -186,9 +186,13 @@ def _weighted_mean(terms: Sequence[tuple[float, float | None]]) -> float | None:
 
 
 def _charge(scenario: str, costs: Sequence[float | None], *, answered: bool = True) -> Charge:
-    """The unit of resampling: the scenario, in all its languages (STATS §2)."""
     spend = math.fsum(cost or 0.0 for cost in costs)
-    return Charge(call_key(f"{SCENARIO}/{scenario}", ""), spend, len(costs) if answered else 0)
+    return Charge(unit_key(scenario), spend, len(costs) if answered else 0)
+
+
+def unit_key(scenario: str) -> int:
+    """The unit of resampling: the scenario (STATS §2)."""
+    return call_key(f"{SCENARIO}/{scenario}", "")
 
 
 def score_tally(tally: TaskTally) -> TaskScore:

@@ -33,6 +33,7 @@ from callscore.suites.orchestration.scenario.protocol import (
     with_public_prompts,
 )
 from callscore.suites.orchestration.scenario_hash import canonical_hash, scenarios_hash
+from callscore.suites.orchestration.twins import check_twins
 from callscore.suites.orchestration.yaml_text import line_of
 
 
@@ -126,7 +127,12 @@ class ScenarioSet:
         self.lang = language_of(data.scenarios)
         _check_own_prompts(self.protocol, self.cards)
         self._files = files
-        self._paths = _scenario_paths(data.scenarios, files)[:limit]
+        paths = _scenario_paths(data.scenarios, files)
+        self._paths = paths[:limit]
+        self.names = frozenset(path.stem for path in paths)
+        """The ids of all scenarios of the folder, beyond `limit`, too."""
+        self.twins: dict[str, str] = {}
+        """By scenario, the `twin` that its file names, set by `survey`."""
         self.digest = ""
         """The hash of cards and scenarios, set by `survey`; equal for recorded outputs  C-134"""
 
@@ -149,6 +155,8 @@ class ScenarioSet:
         raw, endings = [], []
         for scenario in self.scenarios():
             raw.append((scenario.id, scenario.raw))
+            if scenario.twin:
+                self.twins[scenario.id] = scenario.twin
             endings.append((scenario.id, scenario.ending))
             ids += [step.id for step in self.requested_steps(scenario)]
         self.digest = scenarios_hash(self._cards_hash, raw)
@@ -183,14 +191,22 @@ def check_scenarios(
         )
     scenarios: list[Scenario] = []
     problems: list[DataError] = []
+    paths: dict[str, dict[str, Path]] = {}
     for index, folder in enumerate(folders):
         known = read_cards(cards[index % len(cards)] if cards else folder, files)[0]
         lang = language_of(folder)
         for path in sort_paths(_scenario_paths(folder, files)):
+            paths.setdefault(lang, {})[path.stem] = path
             try:
                 scenarios.append(_read_file(path, lang, known, files))
             except DataError as error:
                 problems.append(error)
+    for lang in paths:
+        twins = {each.id: each.twin for each in scenarios if each.lang == lang and each.twin}
+        problems += [
+            problem.with_place(str(paths[lang][name]))
+            for name, problem in check_twins(lang, twins, paths)
+        ]
     return ScenarioCheck(
         len(scenarios),
         sum(len(scenario.plans) for scenario in scenarios),

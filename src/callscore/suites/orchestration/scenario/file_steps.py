@@ -29,7 +29,7 @@ from callscore.suites.orchestration.yaml_text import YamlFault, read_strict
 
 ASSISTANT, USER, SYSTEM = "main", "user", "system"
 REJECTIONS = (AWAITING, VIOLATION, GENERAL)
-_FILE_KEYS = frozenset({"$schema", "metadata", "steps", "user", "expect"})
+_FILE_KEYS = frozenset({"$schema", "metadata", "steps", "twin", "user", "expect"})
 _SHORT_KEYS = frozenset({"step_id", "agent", "content", "workflow"})
 _CALL_KEYS = frozenset({"tool", "arguments", "tool_call_result"})
 _CALLS_KEYS = frozenset({"tool_call", "tool_call_result"})

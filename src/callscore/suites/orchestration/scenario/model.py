@@ -85,6 +85,8 @@ class Scenario(msgspec.Struct, frozen=True):
     agent_steps: tuple[AgentStep, ...]
     findings: tuple[DataFinding, ...] = ()
     ending: Ending = NO_ENDING
+    twin: str = ""
+    """The id of the same scenario in another language, or `LANG/ID`."""
 
 
 def case_id(lang: str, scenario: str, step_id: int | str) -> str:

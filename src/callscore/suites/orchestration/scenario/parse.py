@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -15,7 +15,7 @@ from callscore.suites.orchestration.plan.graphs import dangling_dependencies
 from callscore.suites.orchestration.plan.parse import read_plan
 from callscore.suites.orchestration.scenario.annotation import PLAN_START, Note, read_annotation
 from callscore.suites.orchestration.scenario.cards import Cards, unknown_tool
-from callscore.suites.orchestration.scenario.end_state import NO_ENDING, Ending, read_ending
+from callscore.suites.orchestration.scenario.end_state import Ending, read_ending
 from callscore.suites.orchestration.scenario.file_steps import own_steps, read_steps
 from callscore.suites.orchestration.scenario.model import (
     AgentStep,
@@ -46,7 +46,16 @@ def read_scenario(text: str, key: ScenarioKey, cards: Cards) -> Scenario:
     if cards.by_id:
         found = _check_own_calls(found, own, cards)
         _refuse_unknown_facts(ending, cards)
-    return found if ending == NO_ENDING else msgspec.structs.replace(found, ending=ending)
+    return msgspec.structs.replace(found, ending=ending, twin=_twin(value.get("twin", "")))
+
+
+def _twin(value: Any) -> str:
+    """The twin of a scenario; names of files may be numbers."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str):
+        raise DataError("expected the id of a scenario in another language", field="twin")
+    return value
 
 
 def _check_own_calls(scenario: Scenario, own: Mapping[int, str], cards: Cards) -> Scenario:
