@@ -134,5 +134,18 @@ def test_a_role_that_is_too_low_is_refused_on_every_route(sample_store: Path, ro
         assert f"Your role is {role}; this needs the role {route.role}" in page
 
 
+def test_every_route_that_writes_refuses_the_origin_of_another_page(sample_store: Path) -> None:
+    routes = all_routes()
+    writes = [address(one) for one in routes if one.method == "POST"]
+    asked = [*writes, ("POST", "/login"), ("POST", "/logout")]
+    assert len(writes) > 10
+    foreign = {"Origin": "http://127.0.0.1:1"}
+    for asking, (status, page) in zip(
+        asked, ask(sample_store, asked, routes=routes, headers=foreign), strict=True
+    ):
+        assert status == 403, asking
+        assert "does not come from a page of this server" in page
+
+
 def test_every_write_needs_more_than_the_role_read() -> None:
     assert [one for one in all_routes() if one.method == "POST" and one.role == "read"] == []
