@@ -82,10 +82,10 @@ class SharedTrial:
         commands.wait_for(lambda: sum(self.chat.attempts.values()), number)
 
     def wait_until_working(self, workers: int) -> None:
-        """Wait until so many processes hold chunks; until then, the stub answers nothing."""
+        """Wait until so many processes have requests in flight; the stub answers none of them."""
+        in_flight = "SELECT DISTINCT worker FROM callscore.inflight"
         self.gate.hold()
-        commands.wait_for(lambda: len(self.workers()), workers)
-        self.wait_for_sends(sum(self.chat.attempts.values()) + 1)
+        commands.wait_for(lambda: len(self.rows(in_flight)), workers)
         self.gate.open()
 
     def end(self, process: subprocess.Popen[str]) -> str:
