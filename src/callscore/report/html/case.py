@@ -81,21 +81,29 @@ def locate_quotes(
     """Return the spans to highlight in each turn, and the quotes that no turn contains."""
     hits: list[list[tuple[int, int, Quote]]] = [[] for _ in turns]
     names = [turn_name(turn, place) for place, turn in enumerate(turns)]
-    lowered = [turn.text.lower() for turn in turns]
+    lowered = [_lower(turn.text) for turn in turns]
     lost = []
     for quote in quotes:
-        wanted = quote.text.strip().lower()
+        wanted = _lower(quote.text.strip())
         if len(wanted) < MIN_LENGTH:
             continue
         order = sorted(range(len(turns)), key=lambda place: names[place] != quote.turn)
         for place in order:
             start = lowered[place].find(wanted)
-            if start >= 0 and len(lowered[place]) == len(turns[place].text):
+            if start >= 0:
                 hits[place].append((start, start + len(wanted), quote))
                 break
         else:
             lost.append(quote)
     return [_split_spans(turn_hits) for turn_hits in hits], lost
+
+
+def _lower(text: str) -> str:
+    """The text in lower case, letter for letter: "İ".lower() has two, and would shift the rest."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(low if len(low := letter.lower()) == 1 else letter for letter in text)
 
 
 def _split_spans(hits: Sequence[tuple[int, int, Quote]]) -> list[Span]:
