@@ -63,6 +63,12 @@ QUEUES = {
 }
 MAX_DRAW = 10_000
 KEYS = 9
+WORDS_OF_KEYS = (
+    (", named in compare_with,", ""),
+    ("compare_with", "the reference"),
+    ("expected_outcome", "the reference"),
+    ("model_output", "the answer"),
+)
 
 
 class ReviewQuery(msgspec.Struct, frozen=True):
@@ -284,11 +290,18 @@ def _case_of(item: ReviewedItem) -> DecodedCase:
     return decode_case(msgspec.structs.replace(item.view, answers=answers))
 
 
+def _in_words(question: str) -> str:
+    """The question of a rubric for people: a judge knows the parts of its request by keys."""
+    for key, words in WORDS_OF_KEYS:
+        question = question.replace(key, words)
+    return question
+
+
 def _question(visit: Visit, item: ReviewedItem, queue: str) -> Html:
     base = item.base
     blind = queue == AUDIT
     prior = item.prior(visit.session.author if blind else None)
-    asks = item.rubric.question if item.rubric is not None else base.metric
+    asks = _in_words(item.rubric.question) if item.rubric is not None else base.metric
     chosen = visit.form.get("word", "")
     buttons = []
     for digit, word in enumerate(item.words, start=1):
