@@ -80,6 +80,7 @@ def test_files_are_dropped_mapped_and_written_as_the_command_writes_them(
         page.get_by_role("button", name="Send and look").click()
         problem = page.locator("#outcome .why")
         expect(problem).to_contain_text("nearest: 'verify'")
+        expect(page.locator("#outcome .note")).to_contain_text("--columns is “Columns of marks”")
         page.locator("select[aria-label='What verfy is']").select_option("verify")
         page.get_by_role("button", name="Look again").click()
         expect(page.locator("#outcome")).to_contain_text("2 cases")

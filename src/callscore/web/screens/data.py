@@ -62,6 +62,13 @@ MEANINGS = {
     "ignored": "ignored",
 }
 SHOWN_LINES = 20
+FIELDS = {
+    "--columns": "Columns of marks",
+    "--roles": "Speakers",
+    "--format": "Read every file as this format",
+    "--allow-unmarked": "Leave out questions without a mark on any call",
+}
+"""What the options of `callscore import`, which messages name, are called on this page."""
 
 
 def show_data(visit: Visit) -> Answer:
@@ -208,7 +215,11 @@ def _outcome(visit: Visit, data: DataSet, found: Inspection) -> Html:
     if found.problem:
         state = tag("p", chip("cannot be written", "bad"), " ", plain(found.problem, 2000),
                     class_="why", role="alert", dir="auto")  # fmt: skip
-        return tag("div", state, id="outcome")
+        fields = [
+            f"{option} is “{label}”" for option, label in FIELDS.items() if option in found.problem
+        ]
+        here = tag("p", f"On this page, {' and '.join(fields)}.", class_="note") if fields else None
+        return tag("div", state, here, id="outcome")
     number = data.number
     cases = data.out == CASES
     button = element(
@@ -283,11 +294,11 @@ def _mapping(data: DataSet, found: Inspection) -> Html:
             "fieldset",
             tag("legend", "All files"),
             _text_field("lang", "Language of calls whose file does not name it", choices.lang),
-            _text_field("format", "Read every file as this format", choices.format),
+            _text_field("format", FIELDS["--format"], choices.format),
             _check("redact", "Replace personal data by placeholders", choices.redact),
             _check(
                 "allow_unmarked",
-                "Leave out questions without a mark on any call",
+                FIELDS["--allow-unmarked"],
                 choices.allow_unmarked,
             )
             if data.names("marks")
@@ -363,7 +374,7 @@ def _speaker_fields(found: Inspection) -> Iterator[Html]:
         )
         for label, role in found.speakers.items()
     ]  # fmt: skip
-    yield tag("fieldset", tag("legend", "Speakers"), fields)
+    yield tag("fieldset", tag("legend", FIELDS["--roles"]), fields)
 
 
 def _mark_fields(data: DataSet, found: Inspection) -> Iterator[Html]:
@@ -389,7 +400,7 @@ def _mark_fields(data: DataSet, found: Inspection) -> Iterator[Html]:
                     scope="col",
                 )
             )  # fmt: skip
-        yield _preview(view, heads, "Columns of marks")
+        yield _preview(view, heads, FIELDS["--columns"])
 
 
 def change_set(visit: Visit) -> Answer:
