@@ -172,10 +172,13 @@ def _next(visit: Visit, queue: str, query: ReviewQuery) -> tuple[ItemKey | None,
 def _tabs(visit: Visit, run: RunLine, here: str) -> Html:
     links = []
     for queue in QUEUES:
-        number = _number_left(visit, run, queue)
+        # Doubts are found by looking at every review: 1.8 s of CPU for 5,000 of them.
+        is_counted = queue != DOUBTS or here == DOUBTS
+        words = f"{queue} {_number_left(visit, run, queue)}" if is_counted else queue
         current = "true" if queue == here else None
-        address = f"/runs/{run.id}/review/{queue}"
-        links.append(link(f"{queue} {number}", address, class_="filter", aria_current=current))
+        links.append(
+            link(words, f"/runs/{run.id}/review/{queue}", class_="filter", aria_current=current)
+        )
     return join(
         tag("nav", links, class_="kinds", aria_label="Queues"),
         tag("p", link("Verdicts of people as a file", f"/runs/{run.id}/export/verdicts")),
