@@ -42,7 +42,7 @@ class NodeWorkers:
                 self._working[actor.work.remote(*shared)] = actor
 
     def reports(self) -> Iterator[NodeReport | None]:
-        """What nodes say when they end; None now and then, while others are at work."""
+        """What nodes say when they end; None while all that are left still work."""
         while self._working:
             yield from self._ended()
 
