@@ -28,9 +28,14 @@ from callscore.export.dossier_comparison import (
     CaseComparison,
     ComparedPrompts,
 )
-from callscore.export.dossier_file import MAX_BYTES, UnpackedDossier, unpack
+from callscore.export.dossier_file import (
+    MAX_BYTES,
+    UnpackedDossier,
+    check_envelope,
+    read_envelope,
+    unpack,
+)
 from callscore.export.dossier_measures import MeasureRecount
-from callscore.export.dossier_signature import check_envelope, read_envelope
 from callscore.export.scenario_archive import ArchivedScenarios, ArchiveSettings, AskedModel
 from callscore.export.sources import TaskPromptBuilder
 from callscore.export.step_cases import StepCases
