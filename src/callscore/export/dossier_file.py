@@ -6,9 +6,9 @@ import base64
 import binascii
 import hashlib
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import msgspec
@@ -25,7 +25,9 @@ from callscore.report.dossier import (
     pre_authentication_encoding,
 )
 from callscore.report.source import DossierSignature
-from callscore.store.files import open_for_reading
+from callscore.store.files import lines_of, open_for_reading
+
+Record = TypeVar("Record")
 
 KNOWN_NAMES = frozenset({*CONTENT, *OF_SCENARIOS, MANIFEST, STATEMENT, ENVELOPE})
 MAX_BYTES = 1_000_000_000
@@ -45,6 +47,19 @@ class UnpackedDossier(msgspec.Struct, frozen=True):
     def path(self, name: str) -> Path:
         """Return the path of a file of the dossier."""
         return self.folder / name
+
+
+def decoded_lines(paths: Sequence[Path], kind: type[Record]) -> Iterator[Record]:
+    """The lines of files of a dossier; DataError names the file and the line it cannot read."""
+    decode = msgspec.json.Decoder(kind).decode
+    for line in lines_of(paths):
+        try:
+            yield decode(line.raw)
+        except DECODE_ERRORS as error:
+            raise DataError(
+                f"{error}; expected a line that `callscore report` wrote",
+                place=f"{line.path.name}:{line.number}",
+            ) from None
 
 
 def unpack(path: Path, folder: Path, max_bytes: int = MAX_BYTES) -> UnpackedDossier:
