@@ -6,6 +6,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from itertools import islice
 from threading import Lock, Thread
 from typing import Literal
 
@@ -253,8 +254,12 @@ def _refused(visit: Visit, why: str, query: CompareQuery) -> Html:
 def _body(
     visit: Visit, comparison: Comparison, query: CompareQuery, lines: Sequence[RunLine]
 ) -> Html:
-    shown = [one for one in comparison.cases if query.show == "all" or query.show in one.kinds]
-    page = shown[query.after : query.after + ROWS]
+    changes, end = comparison.cases, query.after + ROWS
+    shown, page = len(changes), changes[query.after : end]
+    if query.show != "all":
+        shown = comparison.counts[query.show]
+        of_kind = (one for one in changes if query.show in one.kinds)
+        page = list(islice(of_kind, query.after, end))
     return tag(
         "div",
         conclusion_section(comparison),
@@ -263,9 +268,9 @@ def _body(
         collapsible("Rows of the scorecard", rows_table(comparison), class_="rows"),
         tag("h2", "Cases that changed", id="cases", tabindex=-1),
         _filters(visit, comparison, query),
-        tag("output", show_count(len(shown), "case"), class_="count"),
+        tag("output", show_count(shown, "case"), class_="count"),
         _cases(visit, page, query, lines),
-        _pages(visit, query, len(shown)),
+        _pages(visit, query, shown),
         id="comparison",
     )
 
