@@ -17,6 +17,7 @@ import msgspec
 
 from callscore.core.errors import DataError, StoreError, UsageError
 from callscore.store.address import StoreAddress
+from callscore.store.remote_files import check_new_place, is_remote, shown
 
 MAX_LINE_BYTES = 50_000_000
 BLOCK_BYTES = 1 << 16
@@ -40,7 +41,7 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     @property
     def place(self) -> str:
         """`file:line`, as errors print it."""
-        return f"{self.path}:{self.number}"
+        return f"{shown(self.path)}:{self.number}"
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):
@@ -311,7 +312,9 @@ def check_targets(targets: Iterable[Path | None], inputs: Iterable[StoreAddress]
 
 def check_new_folder(path: Path) -> None:
     """Refuse a folder that exists: its files would mix with those of another report."""
-    if path.exists():
+    if is_remote(path):
+        check_new_place(path)
+    elif path.exists():
         raise UsageError(f"{path}: exists; expected the name of a new folder")
 
 
