@@ -325,18 +325,14 @@ class OutputsScorer(ScenarioScorer, Protocol):
 class RaceScorer(ScenarioScorer, Protocol):
     """A scorer for a race, which scores scenario by scenario during the run."""
 
-    def has_scenario(self, part: ScenarioPart, scenario: str) -> bool:
-        """Whether the part has a scenario of this id."""
+    def open_steps_of(self, part: ScenarioPart, call: str) -> Iterator[OpenStep]:
+        """The open steps of the scenarios of the part that are one call."""
         ...
 
-    def open_steps_of(self, part: ScenarioPart, scenario: str) -> Iterator[OpenStep]:
-        """The open steps of one scenario."""
-        ...
-
-    def score_of(
-        self, part: ScenarioPart, scenario: str, judged: StepVerdicts | None
-    ) -> float | None:
-        """The score of one scenario by itself; None if a request failed."""
+    def scores_of(
+        self, part: ScenarioPart, call: str, judged: StepVerdicts | None
+    ) -> Iterator[float | None]:
+        """The score of every scenario of the part that is this call; None if a request failed."""
         ...
 
 

@@ -84,15 +84,15 @@ async def judge_open_steps(scorer: ScenarioScorer, judge_runner: JudgeRunner) ->
 
 
 async def judge_scenarios(
-    scorer: RaceScorer, scenarios: Mapping[str, Sequence[str]], judge_runner: JudgeRunner
+    scorer: RaceScorer, calls: Mapping[str, Sequence[str]], judge_runner: JudgeRunner
 ) -> VerdictsByPart:
     """Ask the judge about some scenarios of each model; the judge stays open."""
     return {
         part: await _judge_steps(
             [
                 step
-                for scenario in scenarios.get(part.model, ())
-                for step in scorer.open_steps_of(part, scenario)
+                for call in calls.get(part.model, ())
+                for step in scorer.open_steps_of(part, call)
             ],
             judge_runner,
             part.model,

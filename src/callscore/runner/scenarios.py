@@ -86,7 +86,7 @@ class ScenarioScoring:
     async def observe(
         self, drawn: DrawnCalls, judge_runner: JudgeRunner | None
     ) -> Mapping[tuple[str, str], ObservedCall]:
-        """Every scenario with its score in each language."""
+        """Every call with the score of its scenarios in each language."""
         scorer = self._race_scorer
         if scorer is None:
             scorer = self._race_scorer = self._open_scorer(self._replies.of_model)
@@ -94,21 +94,22 @@ class ScenarioScoring:
         if judge_runner is not None and judge_runner.judge is not None:
             judged = await judge_scenarios(scorer, drawn.calls, judge_runner)
         return {
-            (model, scenario): ObservedCall(
+            (model, call): ObservedCall(
                 [
-                    observe_score(SCENARIO, scorer.score_of(part, scenario, judged.get(part)))
+                    observe_score(SCENARIO, score)
                     for part in scorer.parts
-                    if part.model == model and scorer.has_scenario(part, scenario)
+                    if part.model == model
+                    for score in scorer.scores_of(part, call, judged.get(part))
                 ],
                 [
                     reply
-                    for prompt in drawn.prompts[scenario]
+                    for prompt in drawn.prompts[call]
                     for reply in self._replies.of_model(model, prompt.case.id).values()
                     if isinstance(reply, Reply)
                 ],
             )
-            for model, scenarios in drawn.calls.items()
-            for scenario in scenarios
+            for model, calls in drawn.calls.items()
+            for call in calls
         }
 
     def finish(self) -> ScoringResult:

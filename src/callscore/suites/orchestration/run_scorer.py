@@ -71,7 +71,7 @@ from callscore.suites.orchestration.step_verdicts import (
 )
 from callscore.suites.orchestration.step_views import run_views
 from callscore.suites.orchestration.trajectory import trajectory
-from callscore.suites.orchestration.twins import Outline, check_twins, outline_of
+from callscore.suites.orchestration.twins import calls_of, check_twins, find_twins
 
 STANDARD_READING = "standard_reading"
 """A flag of step results in the mode `compat`: steps are scored as in the mode `standard`."""
@@ -87,7 +87,7 @@ class RunScenarios:
     def survey(self) -> Survey:
         """Read, check and hash every scenario."""
         found = [each.survey() for each in self._sets]
-        self._check_twins()
+        self._pair_languages()
         if self._settings.history == "own":
             self._refuse_unknown_tools()
             for each in self._sets:
@@ -95,12 +95,16 @@ class RunScenarios:
         ids = [step for each in found for step in each.ids]
         return Survey(ids, "+".join(each.digest for each in found))
 
-    def _check_twins(self) -> None:
-        """Raise DataError if a scenario is said to be that of another language, which has none."""
+    def _pair_languages(self) -> None:
+        """Make twins one call; raises DataError if a scenario names a twin that does not exist."""
         names = {each.lang: each.names for each in self._sets}
         for each in self._sets:
-            for scenario, error in check_twins(each.lang, each.twins, names):
+            for scenario, error in check_twins(each.lang, each.outlines, names):
                 raise error.with_place(each.shown_path(scenario))
+        outlines = {each.lang: each.outlines for each in self._sets}
+        calls = calls_of(outlines, find_twins(outlines))
+        for each in self._sets:
+            each.calls = calls[each.lang]
 
     def _refuse_unknown_tools(self) -> None:
         """Raise ConfigError if the eval file names a tool that no card has: it would never run."""
@@ -151,17 +155,16 @@ class RunScorer:
         self._settings = settings
         self._data = data
         self.parts = [ScenarioPart(model, folder) for model in data.models for folder in self._sets]
-        self._by_id: dict[str, Mapping[str, Scenario]] = {}
+        self._by_call: dict[str, Mapping[str, Sequence[Scenario]]] = {}
         self._floors: dict[str, Floors] = {}
 
     def open_steps(self, part: ScenarioPart) -> Iterator[OpenStep]:
         """Steps with values that neither code nor verdicts from files have decided."""
         yield from self._open_steps(part, self._sets[part.folder].scenarios())
 
-    def open_steps_of(self, part: ScenarioPart, scenario: str) -> Iterator[OpenStep]:
-        """The open steps of one scenario; none if the part does not have it."""
-        found = self._scenarios(part).get(scenario)
-        yield from self._open_steps(part, () if found is None else (found,))
+    def open_steps_of(self, part: ScenarioPart, call: str) -> Iterator[OpenStep]:
+        """The open steps of the scenarios that are one call."""
+        yield from self._open_steps(part, self._scenarios(part, call))
 
     def _open_steps(self, part: ScenarioPart, scenarios: Iterable[Scenario]) -> Iterator[OpenStep]:
         scenario_set = self._sets[part.folder]
@@ -172,29 +175,25 @@ class RunScorer:
                 key = ScenarioKey(scenario_set.lang, scenario.id)
                 yield from list(open_steps(recording, key, scenario_set.cards, recorded))
 
-    def has_scenario(self, part: ScenarioPart, scenario: str) -> bool:
-        """Whether the part has a scenario of this id."""
-        return scenario in self._scenarios(part)
-
-    def score_of(
-        self, part: ScenarioPart, scenario: str, judged: StepVerdicts | None
-    ) -> float | None:
-        """The score of one scenario by itself; None if a request failed."""
-        scenario_set = self._sets[part.folder]
+    def scores_of(
+        self, part: ScenarioPart, call: str, judged: StepVerdicts | None
+    ) -> Iterator[float | None]:
+        """The score of every scenario that is this call; None if a request failed."""
+        scenario_set, is_compat = self._sets[part.folder], self._settings.mode == "compat"
         scorer = _LanguageScorer(self._data, self._settings, part.model, scenario_set, judged)
-        row = scorer.row(self._scenarios(part)[scenario])
-        if row is None:
-            return None
-        found = measure_scenario(row, is_compat=self._settings.mode == "compat")
-        return scenario_score(found).score
+        for row in map(scorer.row, self._scenarios(part, call)):
+            found = None if row is None else measure_scenario(row, is_compat=is_compat)
+            yield None if found is None else scenario_score(found).score
 
-    def _scenarios(self, part: ScenarioPart) -> Mapping[str, Scenario]:
-        """The scenarios of a part by id, read once."""
-        found = self._by_id.get(part.folder)
+    def _scenarios(self, part: ScenarioPart, call: str) -> Sequence[Scenario]:
+        """The scenarios of the part that are this call; all are read once."""
+        found = self._by_call.get(part.folder)
         if found is None:
-            scenarios = self._sets[part.folder].scenarios()
-            found = self._by_id[part.folder] = {each.id: each for each in scenarios}
-        return found
+            by_call: dict[str, list[Scenario]] = {}
+            for each in self._sets[part.folder].scenarios():
+                by_call.setdefault(each.call_id, []).append(each)
+            found = self._by_call[part.folder] = by_call
+        return found.get(call, ())
 
     def scores(
         self, judged: Mapping[ScenarioPart, StepVerdicts], sinks: ScenarioSinks
@@ -291,9 +290,7 @@ class _LanguageScorer:
         """The result of all scenarios; one scenario is in memory at a time."""
         scenario_set = self._set
         times: list[ReplyTimes] = []
-        outlines: dict[str, Outline] = {}
         for scenario in scenario_set.scenarios():
-            outlines[scenario.id] = outline_of(scenario)
             replies = replies_of(self._data, self._model, scenario_set, scenario)
             records = self._score(replies, scenario_set.shown_path(scenario.id), sinks)
             if sinks.on_step is not None:
@@ -329,7 +326,7 @@ class _LanguageScorer:
             [each for of in times for each in of.steps],
             [each for of in times for each in of.scenarios],
         )
-        scored = msgspec.structs.replace(scored, times=of_all, outlines=outlines)
+        scored = msgspec.structs.replace(scored, times=of_all, outlines=scenario_set.outlines)
         return warn_of_unused_verdicts(scored, self._recorded)
 
     def _add_own_history(self, replies: ScenarioReplies, sinks: ScenarioSinks) -> None:
