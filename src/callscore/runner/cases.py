@@ -357,6 +357,13 @@ class _ScenariosInMemory:
         """Do nothing: no file is open."""
 
 
+def ids_of_calls(sources: Iterable[CaseSource]) -> frozenset[str]:
+    """The ids of all cases that are no steps of scenarios."""
+    return frozenset(
+        case_id for source in sources if source.unit != SCENARIO for case_id in source.ids
+    )
+
+
 class CaseStream:
     """One pass over the cases of all suites for several readers: each model, and the scoring."""
 

@@ -24,10 +24,17 @@ from callscore.core.scenarios import (
     ScenarioSinks,
     StepVerdicts,
     StoredReplies,
+    VerdictKey,
 )
 from callscore.core.version import __version__
 from callscore.suites.orchestration import result as results
-from callscore.suites.orchestration.call.questions import NoVerdicts
+from callscore.suites.orchestration.call.questions import (
+    JudgedVerdicts,
+    NoVerdicts,
+    RecordedVerdicts,
+    VerdictChain,
+    VerdictSource,
+)
 from callscore.suites.orchestration.compat.evaluation import evaluate_file
 from callscore.suites.orchestration.compat.export import public_output
 from callscore.suites.orchestration.conversation import ALL, check_conversation
@@ -53,7 +60,7 @@ from callscore.suites.orchestration.scenario.cards import unknown_tool
 from callscore.suites.orchestration.scenario.data import ScenarioSet
 from callscore.suites.orchestration.scenario.model import Scenario
 from callscore.suites.orchestration.scenario.parse import ScenarioKey
-from callscore.suites.orchestration.scenario_tally import measure_scenario, scenario_score
+from callscore.suites.orchestration.scenario_tally import scored_row
 from callscore.suites.orchestration.standard_evaluation import (
     ScenarioEvaluation,
     evaluate_scenario,
@@ -65,6 +72,7 @@ from callscore.suites.orchestration.step_results import failed_results, step_res
 from callscore.suites.orchestration.step_verdicts import (
     add_judge,
     add_judge_verdicts,
+    judged_keys,
     verdict_source,
     verdicts_from_files,
     warn_of_unused_verdicts,
@@ -182,8 +190,7 @@ class RunScorer:
         scenario_set, is_compat = self._sets[part.folder], self._settings.mode == "compat"
         scorer = _LanguageScorer(self._data, self._settings, part.model, scenario_set, judged)
         for row in map(scorer.row, self._scenarios(part, call)):
-            found = None if row is None else measure_scenario(row, is_compat=is_compat)
-            yield None if found is None else scenario_score(found).score
+            yield None if row is None else scored_row(row, is_compat=is_compat).score.score
 
     def _scenarios(self, part: ScenarioPart, call: str) -> Sequence[Scenario]:
         """The scenarios of the part that are this call; all are read once."""
@@ -271,6 +278,8 @@ class _LanguageScorer:
         self._model = model
         self._recorded = verdicts_from_files(data.verdicts, model, scenario_set.lang)
         self._known = add_judge_verdicts(self._recorded, judged)
+        self._by_judge = judged_keys(data.verdicts, model, judged)
+        self._labelled: set[VerdictKey] = set()
         is_own = settings.history == "own"
         self._conversations = (
             ConversationScorer(model, scenario_set, settings, data.repeats, data.stored)
@@ -327,6 +336,11 @@ class _LanguageScorer:
             [each for of in times for each in of.scenarios],
         )
         scored = msgspec.structs.replace(scored, times=of_all, outlines=scenario_set.outlines)
+        scored = msgspec.structs.replace(
+            scored,
+            judged=sum(each.judged for each in self._evaluated),
+            labelled=frozenset(self._labelled),
+        )
         return warn_of_unused_verdicts(scored, self._recorded)
 
     def _add_own_history(self, replies: ScenarioReplies, sinks: ScenarioSinks) -> None:
@@ -383,6 +397,21 @@ class _LanguageScorer:
             sinks.on_result(step_result(record, self._model, reply, self._flags))
         return evaluated.records
 
+    def _evaluate_with_labels(self, replies: ScenarioReplies, path: str) -> ScenarioEvaluation:
+        """The scenario as judged, and as people judge the values that they labelled    STATS §5"""
+        known = JudgedVerdicts(self._known, self._by_judge)
+        evaluated = self._evaluate_by(known, replies, path)
+        given = self._data.labels.get(self._model, {})
+        labels = {key: given[key] for key in known.judged if key in given}
+        people = None
+        if labels:
+            self._labelled.update(labels)
+            by_people = VerdictChain(RecordedVerdicts(labels), self._known)
+            people = self._evaluate_by(by_people, replies, path)
+        return msgspec.structs.replace(
+            evaluated, judged=len(known.judged), labelled=len(labels), people=people
+        )
+
     def row(self, scenario: Scenario) -> ResultRow | None:
         """The row of one scenario; None if a request failed."""
         replies = replies_of(self._data, self._model, self._set, scenario)
@@ -397,17 +426,12 @@ class _LanguageScorer:
         return () if self._mode == "standard" else (STANDARD_READING,)
 
     def _evaluate(self, replies: ScenarioReplies, path: str) -> ScenarioEvaluation:
-        scenario_set, scenario = self._set, replies.scenario
-        key = ScenarioKey(scenario_set.lang, scenario.id)
         if self._mode == "standard":
-            return evaluate_scenario(
-                replies.to_recording(), key, scenario_set.cards, self._known, path
-            )
+            return self._evaluate_with_labels(replies, path)
         # The records are those of the mode `standard`, the numbers those of the public evaluator.
+        scenario_set, scenario = self._set, replies.scenario
         from_files = verdicts_from_files(self._data.verdicts, self._model, scenario_set.lang)
-        evaluated = evaluate_scenario(
-            replies.to_recording(), key, scenario_set.cards, from_files, path
-        )
+        evaluated = self._evaluate_by(from_files, replies, path)
         if replies.missing:
             raise DataError(f"error: {replies.missing}")
         schemas = {name: tool.parameters for name, tool in scenario_set.cards.tools.items()}
@@ -416,6 +440,12 @@ class _LanguageScorer:
         row = evaluate_file(public_output(replies), path, schemas, known, prefix)
         self._public_rows.append(row)
         return evaluated
+
+    def _evaluate_by(
+        self, verdicts: VerdictSource, replies: ScenarioReplies, path: str
+    ) -> ScenarioEvaluation:
+        key = ScenarioKey(self._set.lang, replies.scenario.id)
+        return evaluate_scenario(replies.to_recording(), key, self._set.cards, verdicts, path)
 
 
 def export_scenario(replies: ScenarioReplies) -> ScenarioExport:
