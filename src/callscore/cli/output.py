@@ -60,11 +60,16 @@ def write_scorecard(card: Scorecard, json_file: Path | None) -> None:
 
 def write_bytes(target: Path, content: bytes) -> None:
     """Write a whole file, or to stdout."""
+    write_parts(target, [content])
+
+
+def write_parts(target: Path, parts: Iterable[bytes]) -> None:
+    """Write a whole file in parts, or to stdout."""
     if target == STANDARD_OUTPUT:
-        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.writelines(parts)
         return
     with atomic_write(target) as file:
-        file.write(content)
+        file.writelines(parts)
 
 
 def print_card(
