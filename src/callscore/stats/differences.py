@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from callscore.stats.claims import FinalValues, difference_limits
+from callscore.stats.claim_limits import FinalValues, difference_limits
 from callscore.stats.intervals import LEVEL
 from callscore.stats.matrix import CallLines, CallMatrix
 from callscore.stats.rates import rule_of_three_interval

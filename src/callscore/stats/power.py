@@ -12,7 +12,7 @@ from functools import cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
-from callscore.stats.claims import unseen_share
+from callscore.stats.claim_limits import unseen_share
 from callscore.stats.intervals import LEVEL, beta_cdf, beta_quantile
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ LEAST_PAIRS = 6
 ROUNDING = 1e-9
 """A smaller deviation is the error of floating point: all calls are equal."""
 NOISE = 0.03
-"""How far the random weightings of a claim limit may move it, as a share (`stats.claims`)."""
+"""How far the random weightings of a claim limit may move it, as a share (`stats.claim_limits`)."""
 AGREEMENT = 1.12
 """Two models are separated if both rank bands and the interval do so, which takes more calls than
 one test (`python -m bench plan`)."""

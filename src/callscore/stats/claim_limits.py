@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from callscore.stats.matrix import Floats, Keys
 
-
 SEED = 2_005
 DRAWS = 10_000
 """Weightings of a limit (STATS §2); their chance moves it by up to 3 % (`stats.power.NOISE`)."""
