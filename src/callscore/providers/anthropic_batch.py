@@ -34,6 +34,7 @@ CLOCKS_DIFFER_S = 3_600.0
 class AnthropicBatch:
     """`/messages/batches`. A batch has no name: only its results say which requests it has."""
 
+    # the vendor takes 100,000 requests and 256 MB
     limits = BatchLimits(requests=100_000, bytes=240_000_000, window_s=86_400)
     has_files = False
 

@@ -30,7 +30,7 @@ _STATUS: Mapping[int, int] = {3: 400, 4: 504, 5: 404, 7: 403, 8: 429, 13: 500, 1
 class GeminiBatch:
     """`:batchGenerateContent`, `/batches` and `/files` of the Gemini API."""
 
-    # a job that waits or runs for more than 48 hours expires
+    # the vendor takes files of 2 GB; a job that waits or runs for more than 48 hours expires
     limits = BatchLimits(requests=100_000, bytes=1_900_000_000, window_s=2 * 86_400)
     has_files = True
 
@@ -61,6 +61,7 @@ class GeminiBatch:
         if isinstance(begun, AttemptFailed):
             return begun
         url = URL(begun.headers.get("X-Goog-Upload-URL", ""), encoded=True)
+        # the vendor chooses the address, and the key goes to no other host
         if not url.absolute or not self._http.is_own(url):
             return AttemptFailed("unreadable", "the upload would go to another host")
         send = {"X-Goog-Upload-Offset": "0", "X-Goog-Upload-Command": "upload, finalize"}

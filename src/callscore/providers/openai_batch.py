@@ -28,6 +28,7 @@ _ENDINGS: Mapping[str, Ending] = {
 class OpenAIBatch:
     """`/files` and `/batches`, for chat completions or responses."""
 
+    # the vendor takes 50,000 requests and 200 MB
     limits = BatchLimits(requests=50_000, bytes=190_000_000, window_s=86_400)
     has_files = True
 
@@ -121,7 +122,7 @@ class OpenAIBatch:
             found = await self._http.call("GET", url, into=target)
             if isinstance(found, AttemptFailed):
                 return found
-            target.write(b"\n")
+            target.write(b"\n")  # a file may end without one, and the next is appended
         return None
 
     def read(self, line: bytes) -> BatchLine | None:
