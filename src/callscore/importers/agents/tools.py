@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from callscore.core.case import Tool
+from callscore.importers.agents.messages import decoded
 
 _METHODS = ("get", "put", "post", "delete", "patch", "head", "options", "trace")
 _OTHER_LETTER = re.compile(r"[^A-Za-z0-9]+")
@@ -27,13 +28,7 @@ def _listed(value: Any) -> Iterator[Tool]:
         for one in value:
             yield from _listed(one)
     elif isinstance(value, Mapping):
-        for key in (
-            "result",
-            "tools",
-            "functions",
-            "functionDeclarations",
-            "function_declarations",
-        ):
+        for key in _LISTS:
             if isinstance(value.get(key), (list, Mapping)):
                 yield from _listed(value[key])
                 return
@@ -43,7 +38,9 @@ def _listed(value: Any) -> Iterator[Tool]:
 
 
 def _schema(tool: Mapping[str, Any]) -> Any:
-    return next((tool[key] for key in _SCHEMAS if isinstance(tool.get(key), Mapping)), {})
+    """The JSON schema of the arguments; traces may have it as text."""
+    found = (decoded(tool[key]) for key in _SCHEMAS if tool.get(key))
+    return next((schema for schema in found if isinstance(schema, Mapping)), {})
 
 
 def _tool(name: str, description: Any, schema: Any) -> Tool:
