@@ -30,8 +30,15 @@ def text(content: str) -> dict[str, str]:
     return {"type": "text", "content": content}
 
 
-FIRST = [{"role": "system", "content": "You book."}, {"role": "user", "content": ASKED}]
-CALLS = {"role": "assistant", "content": "Let me look.", "tool_calls": [call("a", 4), call("b", 2)]}
+FIRST: list[dict[str, Any]] = [
+    {"role": "system", "content": "You book."},
+    {"role": "user", "content": ASKED},
+]
+CALLS: dict[str, Any] = {
+    "role": "assistant",
+    "content": "Let me look.",
+    "tool_calls": [call("a", 4), call("b", 2)],
+}
 RESULTS = [
     {"role": "tool", "tool_call_id": "b", "content": TWO},
     {"role": "tool", "tool_call_id": "a", "content": json.dumps(FOUR)},
@@ -220,6 +227,7 @@ OTLP = {
         }
     ]
 }
+CHATS: list[dict[str, Any]] = [CHAT_1, CHAT_2]
 DETAILS = "gen_ai.client.inference.operation.details"
 OTLP_EVENTS = {
     "resourceLogs": [
@@ -232,7 +240,7 @@ OTLP_EVENTS = {
                             "eventName": DETAILS,
                             "attributes": attributes(**values),
                         }
-                        for place, values in enumerate((CHAT_1, CHAT_2))
+                        for place, values in enumerate(CHATS)
                     ]
                 }
             ]
@@ -424,8 +432,9 @@ def test_time_tokens_and_cost_of_a_recording_reach_the_card(name: str, tmp_path:
         "--json", tmp_path / "result.json",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "p50 1.5 s" in done.stdout
-    assert "$2" in done.stdout.partition("Cost per 1000 scenarios")[2].splitlines()[0]
+    shown = [line.split() for line in done.stdout.splitlines()]
+    assert ["Latency", "of", "a", "step,", "p50", "/", "p95", "1,500", "/", "1,500", "ms"] in shown
+    assert ["Cost", "per", "1000", "scenarios", "$2.000", "$"] in shown
     used = read_json(tmp_path / "result.json")["x_extension"]["usage"]
     assert (used["input_tokens"], used["cost_usd"]) == (100, 0.002)
 
@@ -682,7 +691,12 @@ def test_a_test_run_of_deepeval_keeps_model_cost_and_time(tmp_path: Path) -> Non
     used = [{"name": "find", "type": "FUNCTION", "inputParameters": {"people": 4}}]
     case = {"name": "case_0", "input": ASKED, "expectedTools": used, "toolsCalled": used}
     spent = {"tokenCost": 0.002, "completionTime": 1.5}
-    without = {"name": "case_1", "input": "Hi", "expectedTools": None, "toolsCalled": []}
+    without: dict[str, Any] = {
+        "name": "case_1",
+        "input": "Hi",
+        "expectedTools": None,
+        "toolsCalled": [],
+    }
     saved = {"testCases": [{**case, **spent}, without], "hyperparameters": {"model": "m"}}
     said = imported(write(tmp_path / "x.json", {"testRunData": saved}), tmp_path / "d")
     assert "left out 1 × test cases of DeepEval without expected tools" in said

@@ -308,10 +308,9 @@ def test_an_inspect_log_keeps_its_calls_long_texts_and_errors(
     asked = [*OPENAI[:1], {"role": "user", "content": "attachment://a1"}, *OPENAI[2:4]]
     reply = {"id": "m1", "role": "assistant", "content": "", "tool_calls": [call]}
     about = {"epoch": 1, "attachments": {"a1": "A table", "a2": FIND["description"]}}
-    output = {"choices": [{"message": reply}], "time": 1.5}
     used = {"input_tokens": 40, "output_tokens": 7}
+    output = {"choices": [{"message": reply}], "time": 1.5, "usage": used}
     request = {"tools": [{**FIND, "description": "attachment://a2"}], "output": output}
-    request["output"]["usage"] = used
     events = [{"event": "span_begin"}, {"event": "model", **request}]
     samples = [
         {"id": "book", "messages": [*asked, reply], "events": events, **about},
