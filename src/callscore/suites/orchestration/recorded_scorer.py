@@ -13,7 +13,6 @@ import msgspec
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import DataError, UsageError
 from callscore.core.languages import LANGUAGE, UNKNOWN_LANGUAGE, language_of
-from callscore.core.recorded_calls import recorded_calls
 from callscore.core.scenarios import (
     GivenVerdict,
     Json,
@@ -27,6 +26,7 @@ from callscore.core.scenarios import (
     ScenarioSinks,
     StepVerdicts,
 )
+from callscore.core.strict_json import recorded_calls
 from callscore.core.version import __version__
 from callscore.suites.orchestration import result as results
 from callscore.suites.orchestration.call.questions import NoVerdicts, VerdictSource
