@@ -87,7 +87,7 @@ def report(
     if max_mb is not None:
         options = msgspec.structs.replace(options, max_bytes=int(max_mb * 1_000_000))
     if sign is not None:
-        from callscore.export.dossier_signature import load_signer
+        from callscore.export.dossier_file import load_signer
 
         options = msgspec.structs.replace(options, sign=load_signer(sign))
     # A dossier archives scenarios with everything that scoring them reads.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from callscore.cli.console import say
-from callscore.cli.form_summary import FormSummary
+from callscore.cli.output import FormSummary
 from callscore.core.errors import OutputError
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from itertools import accumulate, islice
+from operator import le
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -195,6 +196,10 @@ class LinesByKey:
         self._keys.extend(keys)
         place = self._numbers[block.path] << _OFFSET_BITS | block.offset
         self._places.extend(islice(accumulate(map(len, block.lines), initial=place), len(keys)))
+
+    def renumber(self, keys: array[int]) -> None:
+        """Replace the keys of all lines, in the order in which they were added."""
+        self._keys, self._sorted = keys, all(map(le, keys, islice(keys, 1, None)))
 
     def lines(self, key: int) -> list[Line]:
         """The lines of a key, in the order in which they were added; they carry no line number."""
