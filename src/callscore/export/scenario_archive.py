@@ -37,6 +37,7 @@ from callscore.evaluate.scenarios import (
     scenario_tallies,
 )
 from callscore.evaluate.scoring_pass import ScoringResult
+from callscore.export.dossier_file import decoded_lines
 from callscore.report.dossier import SCENARIOS, STEP_OUTPUTS, STEP_VERDICTS
 from callscore.report.source import ScenarioArchive
 from callscore.runner.cases import ids_of_calls
@@ -227,9 +228,9 @@ class ArchivedScenarios:
         self._texts: dict[Path, str] = {}
         self._folders: dict[str, ScenarioData] = {}
         self._prompts: Path | None = None
-        for found in _lines(path(SCENARIOS), ArchivedFile):
+        for found in decoded_lines([path(SCENARIOS)], ArchivedFile):
             self._add(found)
-        self._verdicts = list(_lines(path(STEP_VERDICTS), ArchivedVerdict))
+        self._verdicts = list(decoded_lines([path(STEP_VERDICTS)], ArchivedVerdict))
         self._outputs = LinesByKey([path(STEP_OUTPUTS)])
         self._positions: dict[tuple[str, str], int] = {}
         for line in lines_of([path(STEP_OUTPUTS)]):
@@ -338,11 +339,6 @@ class ArchivedScenarios:
 
     def _bytes(self, path: Path) -> bytes:
         return self._texts[path].encode()
-
-
-def _lines(path: Path, kind: type[Any]) -> Iterator[Any]:
-    for line in lines_of([path]):
-        yield _decode(line.raw, kind, path.name)
 
 
 def _decode(raw: bytes, kind: type[Any], name: str) -> Any:

@@ -9,17 +9,17 @@ from typing import NamedTuple
 import msgspec
 
 from callscore.core.errors import UsageError
-from callscore.core.events import LoggedEvent
-from callscore.core.judging import Question, Verdict
-from callscore.core.reviews import (
+from callscore.core.events import (
     BY_PERSON,
     Action,
     Draw,
     DrawnItem,
     GivenReview,
+    LoggedEvent,
     Review,
     standing_reviews,
 )
+from callscore.core.judging import Question, Verdict
 from callscore.evaluate.rubrics import rubric_library
 from callscore.judges.calibration import Calibration, LabelledItem, calibrate
 from callscore.judges.rubric import Rubric

@@ -15,7 +15,7 @@ from threading import RLock
 from typing import Any
 
 from callscore.core.errors import ReadTooSlow, StoreError
-from callscore.core.reviews import BY_PERSON
+from callscore.core.events import BY_PERSON
 from callscore.store.address import StoreAddress
 from callscore.store.connection import (
     connect,
