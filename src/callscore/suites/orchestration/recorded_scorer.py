@@ -30,7 +30,6 @@ from callscore.suites.orchestration import result as results
 from callscore.suites.orchestration.call.questions import NoVerdicts, VerdictSource
 from callscore.suites.orchestration.compat.evaluation import decode_public, evaluate_file
 from callscore.suites.orchestration.floors import ScenarioFloors
-from callscore.suites.orchestration.metric_records import emit_records
 from callscore.suites.orchestration.result import LanguageResult, ResultMetadata
 from callscore.suites.orchestration.rows import FailedRow
 from callscore.suites.orchestration.scenario.cards import Cards
@@ -119,7 +118,7 @@ class RecordedScorer:
             self._score(self._folders[part.folder], judged.get(part), sinks.on_step)
             for part in self.parts
         ]
-        emit_records(scored, sinks)
+        results.emit_records(scored, sinks)
         return {self.parts[0].model: results.model_score(scored)}
 
     def _score(
