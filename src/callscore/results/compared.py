@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import msgspec
 
 from callscore.core.scorecard import CaseResult, Scorecard
-from callscore.evaluate.sub_blocks import FAST
 from callscore.processes.value_bytes import from_bytes, to_bytes
 from callscore.stats.contributions import Contributions, TaskContributions
+from callscore.store.index_rows import FAST
 from callscore.store.results_index import ResultsIndex
 
 
@@ -91,12 +91,19 @@ class CaseResults:
         for case_id, place in index.places(scoring):
             self.places.setdefault(case_id, []).append(place)
         self._last: tuple[str, Sequence[CaseResult]] = ("", ())
+        self._together: tuple[int, Sequence[bytes]] = (0, ())
+        """The cases of the row that was read last, and the first of their places."""
 
     def of_case(self, case_id: str) -> Sequence[CaseResult]:
         """Every result of a case; two models of a run are read one after the other."""
         if self._last[0] != case_id:
-            views = [self._index.view(self._scoring, place) for place in self.places[case_id]]
-            found = [_decode_results(zlib.decompress(view)) for view in views if view is not None]
+            found = [_decode_results(self._view(place)) for place in self.places[case_id]]
             results = [self._change(one.result) for view in found for one in view.answers]
             self._last = (case_id, results)
         return self._last[1]
+
+    def _view(self, place: int) -> bytes:
+        first, views = self._together
+        if not first <= place < first + len(views):
+            first, views = self._together = self._index.views_at(self._scoring, place)
+        return views[place - first]

@@ -11,9 +11,9 @@ from callscore.core.blocks import BlockSize
 from callscore.core.scorecard import Scorecard
 from callscore.evaluate.judging import JudgedBlock
 from callscore.evaluate.scoring_pass import ScoringResult
-from callscore.evaluate.sub_blocks import FAST
 from callscore.processes.value_bytes import from_bytes, to_bytes
 from callscore.runner.prepare import ScoredParts
+from callscore.store.index_rows import FAST
 
 SUB_BLOCKS, BLOCKS, EVERYTHING = 0, 1, 2
 """The levels of sums."""

@@ -64,8 +64,6 @@ from callscore.store.worklists import OpenItem
 from callscore.suites.registry import template_of
 
 T = TypeVar("T")
-READ_TOGETHER = 64
-"""Cases that are read from the index at once."""
 
 _encode_record = msgspec.json.Encoder().encode
 _decode_record = msgspec.json.Decoder(RunRecord).decode
@@ -369,9 +367,9 @@ class StoredResults:
     def views(self, scoring: Scoring) -> Iterator[CaseView]:
         """Every case of a scoring, in the order of places."""
         after = 0
-        while found := self._index.views(scoring.id, after, READ_TOGETHER):
-            after = found[-1][0]
-            for _, raw in found:
+        while found := self._index.views(scoring.id, after):
+            after, together = found
+            for raw in together:
                 yield self.with_replies(scoring.run, decode_view(raw))
 
     def _has_changed(self, run: int, scoring: Scoring, case: Case) -> bool:

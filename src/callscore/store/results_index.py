@@ -44,11 +44,15 @@ from callscore.store.index_tables import (
     add_sums,
     add_texts,
     add_verdicts,
+    add_views,
     case_values,
     complete,
+    count_verdicts,
     drop,
     replace_case,
+    unpack_views,
     verdict_row,
+    views_at,
 )
 from callscore.store.results_filter import CaseFilter, condition_of, order_of
 from callscore.store.run_records import decode_holder, encode_holder, has_ended, this_process
@@ -197,10 +201,7 @@ class ResultsIndex:
                 "INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [(scoring, case.place, *cell) for case in cases for cell in case.cells],
             )
-            connection.executemany(
-                "INSERT INTO views VALUES (?, ?, ?)",
-                [(scoring, case.place, case.view) for case in cases],
-            )
+            add_views(connection, scoring, cases)
             add_verdicts(connection, scoring, cases)
 
     def add_sums(
@@ -225,6 +226,7 @@ class ResultsIndex:
             if newer is not None:
                 drop(connection, [scoring.id])
                 return
+            count_verdicts(connection, scoring.id)
             complete(connection, scoring, whole)
             older = connection.execute(
                 "SELECT id FROM scorings WHERE finished = 1 AND id < ?1 AND run ="
@@ -297,19 +299,22 @@ class ResultsIndex:
         return bytes(rows[0][0]) if rows else b""
 
     def view(self, scoring: int, place: int) -> bytes | None:
-        """A case with its answers; None if there is none at this place."""
-        rows = self._rows(
-            "SELECT body FROM views WHERE scoring = ? AND place = ?", (scoring, place)
-        )
-        return bytes(rows[0][0]) if rows else None
+        """A case with its answers, in JSON; None if there is none at this place."""
+        first, views = self.views_at(scoring, place)
+        return views[place - first] if place - first < len(views) else None
 
-    def views(self, scoring: int, after: int, most: int) -> list[tuple[int, bytes]]:
-        """The next cases after a place, each with its place."""
+    def views_at(self, scoring: int, place: int) -> tuple[int, list[bytes]]:
+        """The cases that share a row with the one at a place, and the first of their places."""
+        with self._reading() as connection:
+            return views_at(connection, scoring, place)
+
+    def views(self, scoring: int, after: int) -> tuple[int, list[bytes]] | None:
+        """The next cases that share a row, after a place, and the first of their places."""
         rows = self._rows(
-            "SELECT place, body FROM views WHERE scoring = ? AND place > ? ORDER BY place LIMIT ?",
-            (scoring, after, most),
+            "SELECT first, body FROM views WHERE scoring = ? AND first > ? ORDER BY first LIMIT 1",
+            (scoring, after),
         )
-        return [(place, bytes(body)) for place, body in rows]
+        return (rows[0][0], unpack_views(rows[0][1])) if rows else None
 
     def contributions(self, scoring: int, model: str) -> bytes | None:
         """What the calls of a model add to its scores, encoded by `results`."""
