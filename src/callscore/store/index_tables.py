@@ -22,6 +22,16 @@ from callscore.store.results_filter import LAST
 
 SCHEMA = 6
 """Raised with every change of the tables: an index of another schema is replaced."""
+DECIDED, OPEN = "word != ''", "word = ''"
+QUEUES = {
+    "disputed": "disputed",
+    "gates": f"gate AND {DECIDED}",
+    "injection": "injection",
+    "open": OPEN,
+}
+"""What the verdicts of a queue have in common."""
+UNREVIEWED = f"instr(author, '{BY_PERSON}') != 1"
+"""A verdict that no person gave; indexes of queues have no others, so that a page reads none."""
 TABLES = """
 CREATE TABLE scorings (
     id INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER NOT NULL, fingerprint TEXT NOT NULL,
@@ -62,10 +72,10 @@ CREATE TABLE verdict_items (
     injection INTEGER NOT NULL,
     PRIMARY KEY (scoring, number)
 ) WITHOUT ROWID;
-CREATE INDEX verdicts_disputed ON verdict_items (scoring, number) WHERE disputed;
-CREATE INDEX verdicts_at_gates ON verdict_items (scoring, number) WHERE gate AND word != '';
-CREATE INDEX verdicts_injected ON verdict_items (scoring, number) WHERE injection;
-CREATE INDEX verdicts_open ON verdict_items (scoring, number) WHERE word = '';
+CREATE INDEX verdicts_disputed ON verdict_items (scoring, number) WHERE {disputed};
+CREATE INDEX verdicts_at_gates ON verdict_items (scoring, number) WHERE {gates};
+CREATE INDEX verdicts_injected ON verdict_items (scoring, number) WHERE {injection};
+CREATE INDEX verdicts_open ON verdict_items (scoring, number) WHERE {open};
 CREATE TABLE verdict_counts (
     scoring INTEGER NOT NULL, metric TEXT NOT NULL, model TEXT NOT NULL,
     disputed INTEGER NOT NULL, gate INTEGER NOT NULL, injection INTEGER NOT NULL,
@@ -86,7 +96,7 @@ CREATE TABLE sums (
     number INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (scoring, model, level, number)
 );
 CREATE TABLE run_records (run INTEGER PRIMARY KEY, progress TEXT NOT NULL, record BLOB NOT NULL);
-"""
+""".format_map({queue: f"{wanted} AND {UNREVIEWED}" for queue, wanted in QUEUES.items()})
 OF_SCORING = (
     *("cases", "cells", "views", "call_texts", "verdict_items", "contributions"),
     *("verdict_counts", "sub_blocks", "sums"),

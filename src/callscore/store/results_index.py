@@ -15,7 +15,6 @@ from threading import RLock
 from typing import Any
 
 from callscore.core.errors import ReadTooSlow, StoreError
-from callscore.core.reviews import BY_PERSON
 from callscore.store.address import StoreAddress
 from callscore.store.connection import (
     connect,
@@ -37,10 +36,14 @@ from callscore.store.index_rows import (
     VerdictsWanted,
 )
 from callscore.store.index_tables import (
+    DECIDED,
     MOST_VERDICTS,
     OF_CASE,
+    OPEN,
+    QUEUES,
     SCHEMA,
     TABLES,
+    UNREVIEWED,
     add_sums,
     add_texts,
     add_verdicts,
@@ -58,14 +61,6 @@ from callscore.store.results_filter import CaseFilter, condition_of, order_of
 from callscore.store.run_records import decode_holder, encode_holder, has_ended, this_process
 
 SUFFIX = "-index"
-_DECIDED, _OPEN = " AND word != ''", " AND word = ''"
-_QUEUES = {
-    "disputed": " AND disputed",
-    "gates": f" AND gate{_DECIDED}",
-    "injection": " AND injection",
-    "open": _OPEN,
-}
-"""What the verdicts of a queue have in common."""
 _INDEX_OF = {
     "disputed": "verdicts_disputed",
     "gates": "verdicts_at_gates",
@@ -434,8 +429,8 @@ class ResultsIndex:
         self, scoring: int, wanted: VerdictsWanted, after: int, most: int
     ) -> tuple[list[tuple[int, VerdictRow]], int]:
         """The next verdicts, each with its number, and how many there are in all."""
-        where = f"scoring = ?{_QUEUES.get(wanted.queue, _DECIDED)}"
-        counted = where.replace(_DECIDED, " AND has_word").replace(_OPEN, " AND NOT has_word")
+        where = f"scoring = ? AND {QUEUES.get(wanted.queue, DECIDED)}"
+        counted = where.replace(DECIDED, "has_word").replace(OPEN, "NOT has_word")
         values: list[Any] = [scoring]
         for column, value in (("metric", wanted.metric), ("model", wanted.model)):
             if value:
@@ -446,13 +441,14 @@ class ResultsIndex:
         count = f"SELECT ifnull(sum(number), 0) FROM verdict_counts WHERE {counted}"
         of_count = values
         if wanted.unreviewed:
-            where, values = f"{where} AND instr(author, ?) != 1", [*values, BY_PERSON]
+            where = f"{where} AND {UNREVIEWED}"
         if wanted.by:
             where, values = f"{where} AND instr(author, ?) = 1", [*values, wanted.by]
             count, of_count = f"SELECT count(*) FROM verdict_items WHERE {where}", values
         total = int(self._search(count, of_count)[0][0])
         # Without the name SQLite reads every verdict to find the few of a queue.
-        by = f" INDEXED BY {_INDEX_OF[wanted.queue]}" if wanted.queue in _INDEX_OF else ""
+        is_indexed = wanted.unreviewed and wanted.queue in _INDEX_OF
+        by = f" INDEXED BY {_INDEX_OF[wanted.queue]}" if is_indexed else ""
         rows = self._search(
             f"SELECT * FROM verdict_items{by} WHERE {where} AND number > ? ORDER BY number LIMIT ?",
             [*values, after, most],

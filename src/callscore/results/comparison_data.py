@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from callscore.core.scorecard import CaseResult, Scorecard
-from callscore.processes.value_bytes import from_bytes, to_bytes
-from callscore.stats.contributions import Contributions, TaskContributions
-from callscore.store.index_rows import FAST
+from callscore.results.scoring_parts import decode_contributions
+from callscore.stats.contributions import Contributions
 from callscore.store.results_index import ResultsIndex
 
 
@@ -25,17 +23,6 @@ class _ResultsInView(msgspec.Struct):
 
 
 _decode_results = msgspec.json.Decoder(_ResultsInView).decode
-
-
-def encode_contributions(contributions: Contributions) -> bytes:
-    """The contributions of a model as bytes; every number keeps all digits."""
-    return zlib.compress(to_bytes(dict(contributions)), FAST)
-
-
-def decode_contributions(raw: bytes) -> dict[str, TaskContributions]:
-    """The contributions in some bytes, by task."""
-    found: dict[str, TaskContributions] = from_bytes(zlib.decompress(raw))
-    return found
 
 
 class KeptContributions(Mapping[str, Contributions]):
