@@ -47,7 +47,7 @@ class Quote(NamedTuple):
     turn: str = ""
 
 
-class TurnSpan(NamedTuple):
+class Span(NamedTuple):
     """A part of the text of a turn, with the quotes that contain it."""
 
     start: int
@@ -77,7 +77,7 @@ def turn_name(turn: Turn, place: int) -> str:
 
 def locate_quotes(
     turns: Sequence[Turn], quotes: Sequence[Quote]
-) -> tuple[list[list[TurnSpan]], list[Quote]]:
+) -> tuple[list[list[Span]], list[Quote]]:
     """Return the spans to highlight in each turn, and the quotes that no turn contains."""
     hits: list[list[tuple[int, int, Quote]]] = [[] for _ in turns]
     names = [turn_name(turn, place) for place, turn in enumerate(turns)]
@@ -106,14 +106,14 @@ def _lower(text: str) -> str:
     return "".join(low if len(low := letter.lower()) == 1 else letter for letter in text)
 
 
-def _split_spans(hits: Sequence[tuple[int, int, Quote]]) -> list[TurnSpan]:
+def _split_spans(hits: Sequence[tuple[int, int, Quote]]) -> list[Span]:
     """Return spans that do not overlap, split where a quote begins or ends."""
     edges = sorted({edge for start, end, _ in hits for edge in (start, end)})
     spans = []
     for start, end in zip(edges, edges[1:], strict=False):
         over = tuple(quote for low, high, quote in hits if low <= start and end <= high)
         if over:
-            spans.append(TurnSpan(start, end, over))
+            spans.append(Span(start, end, over))
     return spans
 
 
@@ -263,7 +263,7 @@ def _quotes(case: DecodedCase) -> Iterator[Quote]:
                 yield Quote(verdict.quote, decoded.answer.model, verdict.item, verdict.source)
 
 
-def _turn(turn: Turn, number: int, spans: Sequence[TurnSpan], place: int, focus: Focus) -> Html:
+def _turn(turn: Turn, number: int, spans: Sequence[Span], place: int, focus: Focus) -> Html:
     text = turn.text[:MAX_TURN_LENGTH]
     parts: list[Child] = []
     at = 0
