@@ -31,7 +31,7 @@ _MODELS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
 _AGENTS = ("gen_ai.agent.name", "agent.name")
 
 
-class Span(NamedTuple):
+class TracedSpan(NamedTuple):
     """A span, or an event that belongs to one."""
 
     trace: str
@@ -55,7 +55,7 @@ def read_spans(values: Iterable[Any]) -> Iterator[Request]:
     """The requests in spans and events; agents are named by the spans around a request."""
     spans = [span for value in values if isinstance(value, Mapping) for span in _spans(value)]
     whole = {span.id: span for span in spans if span.id and not span.event}
-    said: dict[tuple[str, str], list[Span]] = {}
+    said: dict[tuple[str, str], list[TracedSpan]] = {}
     for span in spans:
         if span.event == _CHOICE or span.event.endswith(_MESSAGE_EVENT):
             said.setdefault((span.trace, span.id), []).append(span)
@@ -67,7 +67,7 @@ def read_spans(values: Iterable[Any]) -> Iterator[Request]:
         yield _request_of_events(whole.get(name, events[0]), events, whole)
 
 
-def _spans(value: Mapping[str, Any]) -> Iterator[Span]:
+def _spans(value: Mapping[str, Any]) -> Iterator[TracedSpan]:
     for group, (scopes, records) in _GROUPS.items():
         for resource in value.get(group) or ():
             for scope in resource.get(scopes) or ():
@@ -77,7 +77,7 @@ def _spans(value: Mapping[str, Any]) -> Iterator[Span]:
         yield from _record(value)
 
 
-def _record(record: Mapping[str, Any]) -> Iterator[Span]:
+def _record(record: Mapping[str, Any]) -> Iterator[TracedSpan]:
     """A span with its own events, or a log record."""
     context = record.get("context")
     where = {**context, **record} if isinstance(context, Mapping) else record
@@ -94,7 +94,7 @@ def _record(record: Mapping[str, Any]) -> Iterator[Span]:
     status: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
     failed = str(status.get("code", status.get("status_code"))) in _FAILED
     told = status.get("message") or status.get("description") or "failed"
-    yield Span(
+    yield TracedSpan(
         str(trace),
         str(name),
         str(parent),
@@ -110,7 +110,7 @@ def _record(record: Mapping[str, Any]) -> Iterator[Span]:
             of_event = _attributes(event.get("attributes"))
             body = event.get("body", of_event)
             at = _first(event, ("timeUnixNano", "timestamp"))
-            yield Span(
+            yield TracedSpan(
                 str(trace), str(name), str(parent), of_event, at, event=event["name"], body=body
             )
 
@@ -147,7 +147,7 @@ def _any_value(value: Any) -> Any:
     return int(inner) if kind == "intValue" else inner
 
 
-def _request(span: Span, spans: Mapping[str, Span]) -> Request | None:
+def _request(span: TracedSpan, spans: Mapping[str, TracedSpan]) -> Request | None:
     """A request to a model, or what a tool returned; None for other spans."""
     attributes = span.attributes
     asked = decoded(attributes.get("gen_ai.input.messages"))
@@ -167,8 +167,8 @@ def _request(span: Span, spans: Mapping[str, Span]) -> Request | None:
 
 
 def _with_span(
-    span: Span,
-    spans: Mapping[str, Span],
+    span: TracedSpan,
+    spans: Mapping[str, TracedSpan],
     asked: Sequence[Any],
     replied: Sequence[Any],
     results: Mapping[str, Any],
@@ -203,7 +203,7 @@ def _with_span(
     )
 
 
-def _agent_of(span: Span, spans: Mapping[str, Span]) -> str:
+def _agent_of(span: TracedSpan, spans: Mapping[str, TracedSpan]) -> str:
     """The agent in whose span the request is."""
     for _ in range(_MAX_DEPTH):
         attributes = span.attributes
@@ -217,7 +217,9 @@ def _agent_of(span: Span, spans: Mapping[str, Span]) -> str:
     return ""
 
 
-def _request_of_events(span: Span, events: Sequence[Span], spans: Mapping[str, Span]) -> Request:
+def _request_of_events(
+    span: TracedSpan, events: Sequence[TracedSpan], spans: Mapping[str, TracedSpan]
+) -> Request:
     """The request whose messages are events: one per message, and one per choice."""
     asked, replied = [], []
     for event in events:

@@ -11,7 +11,7 @@ _INPUT = ("input_tokens", "prompt_tokens", "promptTokenCount", "inputTokens", "p
 _OUTPUT = ("output_tokens", "completion_tokens", "candidatesTokenCount", "outputTokens",
            "completionTokens")  # fmt: skip
 _DIGITS = 17
-"""A number of at least so many digits is a time in nanoseconds."""
+"""The fewest digits of a time in nanoseconds."""
 
 
 class Spent(NamedTuple):
