@@ -49,6 +49,12 @@ def spent_in(usage: Any, latency_ms: Any = None, cost_usd: Any = None) -> Spent:
     return Spent(_number(latency_ms), read, written, _number(cost_usd))
 
 
+def in_milliseconds(seconds: Any) -> float | None:
+    """A time in seconds as milliseconds; None for anything else."""
+    number = _number(seconds)
+    return None if number is None else number * 1000
+
+
 def milliseconds(start: Any, end: Any) -> float | None:
     """The time between two moments: ISO 8601, or nanoseconds since 1970."""
     if _is_nanoseconds(start) and _is_nanoseconds(end):
