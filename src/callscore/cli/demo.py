@@ -111,7 +111,7 @@ def _serve(store: Path, port: int) -> None:
     import sys
     from importlib import resources
 
-    from callscore.results.stored import StoredResults
+    from callscore.results.stored_results import StoredResults
     from callscore.runner.api import run
     from callscore.web.serving import ServeOptions, serve_store
 

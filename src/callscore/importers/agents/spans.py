@@ -32,7 +32,7 @@ _MODELS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
 _AGENTS = ("gen_ai.agent.name", "agent.name")
 
 
-class TracedSpan(NamedTuple):
+class _Span(NamedTuple):
     """A span, or an event that belongs to one."""
 
     trace: str
@@ -56,7 +56,7 @@ def read_spans(values: Iterable[Any]) -> Iterator[Request]:
     """The requests in spans and events; agents are named by the spans around a request."""
     spans = [span for value in values if isinstance(value, Mapping) for span in _spans(value)]
     whole = {span.id: span for span in spans if span.id and not span.event}
-    said: dict[tuple[str, str], list[TracedSpan]] = {}
+    said: dict[tuple[str, str], list[_Span]] = {}
     for span in spans:
         if span.event == _CHOICE or span.event.endswith(_MESSAGE_EVENT):
             said.setdefault((span.trace, span.id), []).append(span)
@@ -68,7 +68,7 @@ def read_spans(values: Iterable[Any]) -> Iterator[Request]:
         yield _request_of_events(whole.get(name, events[0]), events, whole)
 
 
-def _spans(value: Mapping[str, Any]) -> Iterator[TracedSpan]:
+def _spans(value: Mapping[str, Any]) -> Iterator[_Span]:
     for group, (scopes, records) in _GROUPS.items():
         for resource in objects_in(value.get(group)):
             for scope in objects_in(resource.get(scopes)):
@@ -78,7 +78,7 @@ def _spans(value: Mapping[str, Any]) -> Iterator[TracedSpan]:
         yield from _record(value)
 
 
-def _record(record: Mapping[str, Any]) -> Iterator[TracedSpan]:
+def _record(record: Mapping[str, Any]) -> Iterator[_Span]:
     """A span with its own events, or a log record."""
     context = record.get("context")
     where = {**context, **record} if isinstance(context, Mapping) else record
@@ -95,7 +95,7 @@ def _record(record: Mapping[str, Any]) -> Iterator[TracedSpan]:
     status: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
     failed = str(status.get("code", status.get("status_code"))) in _FAILED
     told = status.get("message") or status.get("description") or "failed"
-    yield TracedSpan(
+    yield _Span(
         str(trace),
         str(name),
         str(parent),
@@ -111,7 +111,7 @@ def _record(record: Mapping[str, Any]) -> Iterator[TracedSpan]:
             of_event = _attributes(event.get("attributes"))
             body = event.get("body", of_event)
             at = _first(event, ("timeUnixNano", "timestamp"))
-            yield TracedSpan(
+            yield _Span(
                 str(trace), str(name), str(parent), of_event, at, event=event["name"], body=body
             )
 
@@ -149,7 +149,7 @@ def _any_value(value: Any) -> Any:
     return int(inner) if is_number else inner
 
 
-def _request(span: TracedSpan, spans: Mapping[str, TracedSpan]) -> Request | None:
+def _request(span: _Span, spans: Mapping[str, _Span]) -> Request | None:
     """A request to a model, or what a tool returned; None for other spans."""
     attributes = span.attributes
     asked = decoded(attributes.get("gen_ai.input.messages"))
@@ -169,8 +169,8 @@ def _request(span: TracedSpan, spans: Mapping[str, TracedSpan]) -> Request | Non
 
 
 def _with_span(
-    span: TracedSpan,
-    spans: Mapping[str, TracedSpan],
+    span: _Span,
+    spans: Mapping[str, _Span],
     asked: Sequence[Any],
     replied: Sequence[Any],
     results: Mapping[str, Any],
@@ -205,7 +205,7 @@ def _with_span(
     )
 
 
-def _agent_of(span: TracedSpan, spans: Mapping[str, TracedSpan]) -> str:
+def _agent_of(span: _Span, spans: Mapping[str, _Span]) -> str:
     """The agent in whose span the request is."""
     for _ in range(_MAX_DEPTH):
         attributes = span.attributes
@@ -219,9 +219,7 @@ def _agent_of(span: TracedSpan, spans: Mapping[str, TracedSpan]) -> str:
     return ""
 
 
-def _request_of_events(
-    span: TracedSpan, events: Sequence[TracedSpan], spans: Mapping[str, TracedSpan]
-) -> Request:
+def _request_of_events(span: _Span, events: Sequence[_Span], spans: Mapping[str, _Span]) -> Request:
     """The request whose messages are events: one per message, and one per choice."""
     asked, replied = [], []
     for event in events:

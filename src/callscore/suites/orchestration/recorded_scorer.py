@@ -32,7 +32,6 @@ from callscore.suites.orchestration import result as results
 from callscore.suites.orchestration.call.questions import NoVerdicts, VerdictSource
 from callscore.suites.orchestration.compat.evaluation import decode_public, evaluate_file
 from callscore.suites.orchestration.floors import ScenarioFloors
-from callscore.suites.orchestration.metric_records import emit_records
 from callscore.suites.orchestration.replies import (
     ReplyTimes,
     ReplyUsage,
@@ -130,7 +129,7 @@ class RecordedScorer:
             self._score(self._folders[part.folder], judged.get(part), sinks.on_step)
             for part in self.parts
         ]
-        emit_records(scored, sinks)
+        results.emit_records(scored, sinks)
         return {self.parts[0].model: results.model_score(scored)}
 
     def _score(
