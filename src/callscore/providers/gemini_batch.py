@@ -64,6 +64,7 @@ class GeminiBatch:
         if isinstance(begun, AttemptFailed):
             return begun
         url = URL(begun.headers.get("X-Goog-Upload-URL", ""), encoded=True)
+        # the vendor chooses the address, and the key goes to no other host
         if not url.absolute or not self._http.is_own(url):
             return AttemptFailed("unreadable", "the upload would go to another host")
         send = {"X-Goog-Upload-Offset": "0", "X-Goog-Upload-Command": "upload, finalize"}

@@ -127,7 +127,7 @@ class OpenAIBatch:
             found = await self._http.call("GET", url, into=target)
             if isinstance(found, AttemptFailed):
                 return found
-            target.write(b"\n")
+            target.write(b"\n")  # a file may end without one, and the next is appended
         return None
 
     def read(self, line: bytes) -> BatchLine | None:

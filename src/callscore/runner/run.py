@@ -448,15 +448,20 @@ def _add_card(ran: RunResult, scoring: RunScoring, race: RaceRun | None = None) 
     return msgspec.structs.replace(ran, card=card, notes=notes)
 
 
+def check_data(prepared: PreparedRun, record: RunRecord) -> None:
+    """Refuse to score a stored run with other data."""
+    if record.header.dataset_hash != prepared.survey.digest:
+        raise UsageError(
+            f"run {record.id} was made with other data than {prepared.config.path} has now, "
+            "or with another --limit; expected the same data and --limit"
+        )
+
+
 def rescore(prepared: PreparedRun, run_id: int) -> RunResult:
     """Score a stored run again; nothing is sent."""
     with open_store(prepared.config.store, only_reading=True) as store:
         record = store.run(run_id)
-        if record.header.dataset_hash != prepared.survey.digest:
-            raise UsageError(
-                f"run {run_id} was made with other data than {prepared.config.path} has now, "
-                "or with another --limit; expected the same data and --limit"
-            )
+        check_data(prepared, record)
         config = prepared.config
         replies = RunReplies(store, run_id, prepared.models, config.repeats, config.store)
         replies.end()
