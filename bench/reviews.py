@@ -14,7 +14,7 @@ import callscore
 from bench.index import MODELS, cpu_of
 from bench.measuring import sized
 from bench.score import short_records, write_workload
-from callscore.core.reviews import Review
+from callscore.core.events import Review
 from callscore.export.sources import rescore_run
 from callscore.results import open_results
 from callscore.results.port import VerdictFilter, VerdictItem

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from callscore.config.eval_schema import eval_schema
+from callscore.config.file import eval_schema
 from callscore.core.errors import CallscoreError, UsageError
 from callscore.report.numbers import show_count
 from callscore.store.files import atomic_write

@@ -11,7 +11,6 @@ from callscore.core.case import JsonObject, Message, Prompt, Reply
 from callscore.core.errors import ConfigError
 from callscore.core.provider import AttemptFailed
 from callscore.providers.rate_limit_headers import LimitHeaders
-from callscore.providers.schemas import without_bounds
 from callscore.providers.wire_format import (
     ANSWER_TOOL,
     ANSWER_TOOL_DESCRIPTION,
@@ -35,6 +34,7 @@ from callscore.providers.wire_format import (
     rename_params,
     split_answer_tool,
     system_and_turns,
+    without_bounds,
     without_format,
 )
 

@@ -14,8 +14,7 @@ from callscore.core.case import JsonObject, Message, Prompt, Reply
 from callscore.core.errors import ConfigError, MissingExtra
 from callscore.core.provider import AttemptFailed
 from callscore.providers.http_provider import Authorise
-from callscore.providers.redaction import excerpt
-from callscore.providers.schemas import without_bounds
+from callscore.providers.secrets import excerpt
 from callscore.providers.wire_format import (
     ANSWER_NAME,
     ANSWER_TOOL,
@@ -38,6 +37,7 @@ from callscore.providers.wire_format import (
     rename_params,
     split_answer_tool,
     system_and_turns,
+    without_bounds,
     without_format,
 )
 

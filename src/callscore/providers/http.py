@@ -17,7 +17,7 @@ from yarl import URL
 from callscore.core.provider import AttemptFailed, FailureKind
 from callscore.providers.addresses import RefusedAddress, is_loopback, open_guarded_socket
 from callscore.providers.rate_limit_headers import duration_s, retry_after_s
-from callscore.providers.redaction import MAX_READ, excerpt
+from callscore.providers.secrets import MAX_READ, excerpt
 
 MAX_ANSWER_BYTES = 20_000_000
 ATTEMPT_SECONDS = 600.0

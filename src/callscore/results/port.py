@@ -13,7 +13,7 @@ import msgspec
 
 from callscore.core.errors import UsageError
 from callscore.core.events import LoggedEvent
-from callscore.core.scorecard import CaseResult, Scorecard
+from callscore.core.scorecard import AS_RECOMMENDED, CaseResult, Decide, Scorecard
 from callscore.report.details.form_agreement import (
     CallDecisionConfusion,
     FormTotals,
@@ -98,6 +98,21 @@ class ScoredRun(msgspec.Struct, frozen=True):
     """What has changed, if it is stale."""
     values_only: bool = False
     """Whether intervals are left out until they are computed with the last review."""
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """What a scorecard is read with."""
+
+    weights: Mapping[str, float] = {}
+    """Of every task that counts; empty if those of the run apply (C-82)."""
+    workload: Mapping[str, float] = {}
+    """By task, the share of calls that need it; other tasks as in the run (C-83)."""
+    decide: Decide = AS_RECOMMENDED
+
+    @property
+    def changes_scores(self) -> bool:
+        """Whether scores or costs are others, not only what follows from them."""
+        return bool(self.weights or self.workload)
 
 
 class MatrixQuery(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -289,6 +304,10 @@ class Results(Protocol):
 
     def scored(self, run: int) -> ScoredRun:
         """The scorecard; starts to build the index in the background if it is missing or stale."""
+        ...
+
+    def read_with(self, run: int, reading: Reading) -> ReportSource:
+        """The scored run with other weights, workload or decision; computes intervals again."""
         ...
 
     def build(self, run: int) -> None:

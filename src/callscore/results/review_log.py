@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from callscore.core.events import LoggedEvent
-from callscore.core.reviews import Draw, GivenReview, read_reviews, standing_reviews
+from callscore.core.events import Draw, GivenReview, LoggedEvent, read_reviews, standing_reviews
 from callscore.store.protocol import Store
 
 AUDIT = "audit"

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from callscore.core.errors import UsageError
-from callscore.core.judging import Question
-from callscore.core.reviews import (
+from callscore.core.events import (
     BY_PERSON,
     Action,
     Draw,
@@ -21,6 +20,7 @@ from callscore.core.reviews import (
     Review,
     standing_reviews,
 )
+from callscore.core.judging import Question
 from callscore.evaluate.rubrics import rubric_library
 from callscore.judges.calibration import Calibration, LabelledItem, calibrate
 from callscore.judges.rubric import Rubric

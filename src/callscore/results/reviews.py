@@ -8,14 +8,14 @@ from typing import NamedTuple
 import msgspec
 
 from callscore.core.errors import CallscoreError, UsageError
-from callscore.core.events import LoggedEvent
-from callscore.core.judging import Question, Verdict
-from callscore.core.reviews import (
+from callscore.core.events import (
     Action,
     GivenReview,
+    LoggedEvent,
     Review,
     standing_reviews,
 )
+from callscore.core.judging import Question, Verdict
 from callscore.evaluate.rubrics import rubric_library
 from callscore.judges.rubric import Rubric
 from callscore.report.source import CaseView

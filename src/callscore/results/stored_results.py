@@ -17,7 +17,7 @@ from callscore.core.events import LoggedEvent
 from callscore.core.scorecard import CaseResult
 from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
 from callscore.evaluate.case_steps import reply_text
-from callscore.export.sources import TaskPromptBuilder
+from callscore.export.sources import TaskPromptBuilder, read_as
 from callscore.report.source import Answer, CaseView, ReportSource
 from callscore.results.comparison_data import CaseResults, KeptContributions, KeptResults
 from callscore.results.counts import count_cases
@@ -31,6 +31,7 @@ from callscore.results.port import (
     MatrixQuery,
     Neighbours,
     QueryError,
+    Reading,
     Remeasured,
     ReportCounts,
     RunLine,
@@ -48,6 +49,7 @@ from callscore.results.queries import (
     matrix_row,
     parse_key,
 )
+from callscore.results.reading import card_read_with
 from callscore.results.review_log import ItemOfReply, ReviewLog, StaleReviews
 from callscore.results.rows import decode_view
 from callscore.results.scoring_parts import Head, KeptCard, decode_card, decode_head
@@ -266,6 +268,20 @@ class StoredResults:
             kept.absent,
             kept.provenance,
             TaskPromptBuilder(config.scoring),
+        )
+
+    def read_with(self, run: int, reading: Reading) -> ReportSource:
+        """The same with other weights, workload or rule of decision; computes intervals again."""
+        source = self.source(run)
+        if not reading.changes_scores:
+            return read_as(source, reading.decide)
+        config, (record, _) = self._updates.scoring_config(run), self._record(run)
+        card = card_read_with(self._index, self._scoring(run), record, config, reading)
+        return msgspec.structs.replace(
+            source,
+            card=card,
+            template=template_of(card),
+            provenance=msgspec.structs.replace(source.provenance, decide=reading.decide),
         )
 
     def contributions(self, run: int) -> KeptContributions:

@@ -14,7 +14,7 @@ import msgspec
 from callscore.config.config import EvalConfig
 from callscore.config.score import ScoreConfig
 from callscore.core.errors import CallscoreError, UsageError
-from callscore.core.reviews import GivenReview, Review, standing_reviews
+from callscore.core.events import GivenReview, Review, standing_reviews
 from callscore.core.task import SCENARIO
 from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
 from callscore.evaluate.cases import CaseReader
@@ -126,6 +126,14 @@ class ScoringUpdates:
         config = config_of_run(record, self._address, self._eval_file)
         self._configs[run] = (_stamp(config.path), config)
         return config
+
+    def scoring_config(self, run: int) -> ScoreConfig:
+        """How a run is scored: its eval file, and the options that it was started with."""
+        record, _ = self._record(run)
+        scoring, key = self.config(run).scoring, RunKey.parse(record.header.config_hash)
+        return msgspec.structs.replace(
+            scoring, limit=key.limit, weights=key.weights or scoring.weights
+        )
 
     # What a scoring depends on
 
@@ -307,10 +315,7 @@ class ScoringUpdates:
 
     def _open_run(self, run: int) -> RunOfReviews:
         record, _ = self._record(run)
-        config, key = self.config(run), RunKey.parse(record.header.config_hash)
-        scoring = msgspec.structs.replace(
-            config.scoring, limit=key.limit, weights=key.weights or config.scoring.weights
-        )
+        config, scoring = self.config(run), self.scoring_config(run)
         specs = sorted(config.models, key=lambda spec: spec.name)
         models = [
             PricedModel(msgspec.structs.replace(spec, price=price_of(spec))) for spec in specs

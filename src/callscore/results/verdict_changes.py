@@ -160,7 +160,7 @@ def with_verdicts(
         + sum(one.after.unused - one.before.unused for one in changed),
     )
     kept = msgspec.structs.replace(kept, calls=calls, judged=_judged(kept.judged, changed))
-    card = _scorecard(run, run.values, kept, sums, {})
+    card = card_of_sums(run.record, run.values, kept, sums, {})
     old = decode_card(index.card(scoring.id))
     provenance = _with_people(old.provenance, people.lines)
     whole = Encoded(
@@ -193,7 +193,7 @@ def with_intervals(index: ResultsIndex, scoring: Scoring, run: RunOfReviews) -> 
         found = contributions[model] = decode_contributions(raw) if raw is not None else {}
         if model in stale:
             found.update(adding.contributions(model))
-    card = _scorecard(run, run.cases, kept, sums, contributions)
+    card = card_of_sums(run.record, run.cases, kept, sums, contributions)
     old = decode_card(index.card(scoring.id))
     whole = Encoded(
         to_bytes(msgspec.structs.replace(old, card=card)),
@@ -375,8 +375,8 @@ def _judged(before: JudgedBlock | None, changed: Sequence[_ChangedCase]) -> Judg
     return JudgedBlock(spent, caveats, why_failed)
 
 
-def _scorecard(
-    run: RunOfReviews,
+def card_of_sums(
+    record: RunRecord,
     cases: RunOfCases,
     kept: KeptScoring,
     sums: Mapping[str, Sums],
@@ -408,11 +408,11 @@ def _scorecard(
         for model in card.models
     ]
     card = msgspec.structs.replace(card, models=models, notes=[*card.notes, *kept.notes])
-    if run.record.race is None:
+    if record.race is None:
         return card
     from callscore.runner.race_card import restore_race  # loaded only for a race
 
-    return restore_race(card, run.record.race, config)
+    return restore_race(card, record.race, config)
 
 
 def _with_people(provenance: Provenance, lines: bytes) -> Provenance:

@@ -26,7 +26,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from callscore.stats.contributions import STRATUM, ModelShape
 from callscore.stats.intervals import LEVEL, Interval
 from callscore.stats.matrix import MAX_UNITS, CallMatrix, ColumnKey, ResamplingUnits
-from callscore.stats.resampling import BATCH_CELLS, join_batches, multiply_exactly
+from callscore.stats.resampling import (
+    BATCH_CELLS,
+    distinct_lines,
+    join_batches,
+    multiply_exactly,
+)
 from callscore.stats.weighted_scores import ScoreKey, Scores, final_score, scores
 
 if TYPE_CHECKING:
@@ -266,15 +271,7 @@ def difference_limits(
 
 
 def _claim_some(models: Sequence[ClaimInput], alpha: float) -> list[ClaimedScores]:
-    import numpy as np
-
-    lines, where = np.unique(
-        round_for_claims(np.concatenate([model.matrix.sums for model in models])),
-        axis=0,
-        return_inverse=True,
-    )
-    ends = np.cumsum([len(model.matrix.sums) for model in models])[:-1]
-    columns = np.split(where.reshape(-1), ends)
+    lines, columns = distinct_lines([round_for_claims(model.matrix.sums) for model in models])
     calls = [_ImaginaryCall(model) for model in models]
     gathered = [_Gathered(_counts(model.shape), alpha) for model in models]
     filled = 0

@@ -28,7 +28,7 @@ from callscore.stats.resampling import (
     Replicates,
     Statistic,
     bca_interval,
-    leave_one_out,
+    exact_lines,
     make_replicates,
     round_to_grid,
 )
@@ -89,7 +89,7 @@ def resample_models(
 
     if not pairs:
         return ResampledModels(make_replicates(matrices, statistic, SEED, resamples), [])
-    jackknife = leave_one_out(matrices, statistic)[1]
+    jackknife = exact_lines(matrices).leave_one_out(statistic)[1]
     influences = np.array([_influences(jackknife, pair) for pair in pairs])
     spread = CallMatrix(matrices[0].units, {}, np.concatenate([influences, influences**2]))
 

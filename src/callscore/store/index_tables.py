@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from callscore.core.reviews import BY_PERSON
+from callscore.core.events import BY_PERSON
 from callscore.store.index_rows import (
     FAST,
     CaseRow,

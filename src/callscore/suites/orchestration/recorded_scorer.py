@@ -12,7 +12,6 @@ import msgspec
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import DataError, UsageError
 from callscore.core.languages import LANGUAGE, UNKNOWN_LANGUAGE, language_of
-from callscore.core.recorded_calls import recorded_calls
 from callscore.core.scenarios import (
     GivenVerdict,
     OnStep,
@@ -25,6 +24,7 @@ from callscore.core.scenarios import (
     ScenarioSinks,
     StepVerdicts,
 )
+from callscore.core.strict_json import recorded_calls
 from callscore.core.version import __version__
 from callscore.suites.orchestration import result as results
 from callscore.suites.orchestration.call.questions import NoVerdicts, VerdictSource

@@ -54,6 +54,12 @@ class ScenarioEvaluation(msgspec.Struct, frozen=True):
     """Whether a run has a reply to a plan step."""
     calls_ran: bool
     """Whether a run has a reply to an agent step."""
+    judged: int = 0
+    """How many values a judging model decided."""
+    labelled: int = 0
+    """How many of these people labelled."""
+    people: ScenarioEvaluation | None = None
+    """The same with the words of people on the labelled values (STATS §5)."""
 
 
 def open_steps(

@@ -27,8 +27,8 @@ from callscore.report.source import CaseView, ReportSource
 from callscore.results.gold import field_votes
 from callscore.results.port import Neighbours, QueryError
 from callscore.web.page import notice
+from callscore.web.scored import version_of_run
 from callscore.web.screen import Answer, NotFound, Page, Route, Visit, link
-from callscore.web.screens.decision import version_of_run
 from callscore.web.screens.gold import doubt_form
 from callscore.web.screens.matrix import (
     CaseParameters,

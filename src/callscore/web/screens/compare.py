@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from threading import Lock, Thread
+from collections.abc import Sequence
+from itertools import islice
 from typing import Literal
 
 import msgspec
@@ -28,6 +26,7 @@ from callscore.report.numbers import show_count
 from callscore.report.safe_text import plain
 from callscore.results.port import QueryError, RunLine
 from callscore.store.address import as_option
+from callscore.web.computations import PATIENCE_S, Computations
 from callscore.web.page import empty
 from callscore.web.screen import Answer, NotFound, Page, Redirect, Route, Visit, element, link
 
@@ -41,12 +40,8 @@ SHOWS: Sequence[tuple[Show, str]] = (
     ("no_longer_error", "no longer an error"),
 )
 ROWS = 50
-KEPT = 8
-"""Comparisons in memory."""
 MAX_OFFERED = 200
 """The newest runs, which the form offers; `/compare/A/B` takes every run."""
-PATIENCE_S = 2.0
-"""How long a page waits for a comparison before it says that it is being computed."""
 MAX_TEXT = 60_000
 
 
@@ -70,34 +65,7 @@ class CompareQuery(msgspec.Struct, frozen=True):
     after: int = 0
 
 
-class ComparisonCache:
-    """Comparisons that were computed, or are being computed, each by a thread of its own."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._found: OrderedDict[object, Future[Comparison]] = OrderedDict()
-
-    def get(self, key: object, compute: Callable[[], Comparison]) -> Future[Comparison]:
-        """The comparison with this key; computed once."""
-        with self._lock:
-            future = self._found.get(key)
-            if future is None:
-                future = self._found[key] = Future()
-                Thread(target=_fill, args=(future, compute), daemon=True).start()
-                while len(self._found) > KEPT:
-                    self._found.popitem(last=False)
-            self._found.move_to_end(key)
-        return future
-
-
-def _fill(future: Future[Comparison], compute: Callable[[], Comparison]) -> None:
-    try:
-        future.set_result(compute())
-    except BaseException as error:
-        future.set_exception(error)
-
-
-_CACHE = ComparisonCache()
+_COMPARED = Computations[Comparison]()
 
 
 def choose(visit: Visit) -> Answer:
@@ -134,7 +102,7 @@ def show_comparison(visit: Visit) -> Answer:
         as_option(visit.site.store), first.id, second.id, query.a, query.b, query.force,
         visit.results.version(first.id), visit.results.version(second.id),
     )  # fmt: skip
-    future = _CACHE.get(
+    future = _COMPARED.get(
         key,
         lambda: compare(
             first.id,
@@ -253,8 +221,12 @@ def _refused(visit: Visit, why: str, query: CompareQuery) -> Html:
 def _body(
     visit: Visit, comparison: Comparison, query: CompareQuery, lines: Sequence[RunLine]
 ) -> Html:
-    shown = [one for one in comparison.cases if query.show == "all" or query.show in one.kinds]
-    page = shown[query.after : query.after + ROWS]
+    changes, end = comparison.cases, query.after + ROWS
+    shown, page = len(changes), changes[query.after : end]
+    if query.show != "all":
+        shown = comparison.counts[query.show]
+        of_kind = (one for one in changes if query.show in one.kinds)
+        page = list(islice(of_kind, query.after, end))
     return tag(
         "div",
         conclusion_section(comparison),
@@ -263,9 +235,9 @@ def _body(
         collapsible("Rows of the scorecard", rows_table(comparison), class_="rows"),
         tag("h2", "Cases that changed", id="cases", tabindex=-1),
         _filters(visit, comparison, query),
-        tag("output", show_count(len(shown), "case"), class_="count"),
+        tag("output", show_count(shown, "case"), class_="count"),
         _cases(visit, page, query, lines),
-        _pages(visit, query, len(shown)),
+        _pages(visit, query, shown),
         id="comparison",
     )
 

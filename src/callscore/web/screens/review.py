@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from callscore.core.errors import UsageError
-from callscore.core.events import EventConflict
-from callscore.core.reviews import GivenReview, Review
+from callscore.core.events import EventConflict, GivenReview, Review
 from callscore.report.details.decoded_case import DecodedCase, decode_case
 from callscore.report.details.form_marks import MarkReader
 from callscore.report.details.gold_audit import FieldVotes
