@@ -27,7 +27,6 @@ from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import OnScoringResult, ScoringResult
 from callscore.evaluate.sub_blocks import OnSubBlock
 from callscore.providers.client_pool import ClientPool
-from callscore.providers.own_prompts import PromptedProvider
 from callscore.providers.replay import ReplayProvider
 from callscore.runner.cases import CaseFiles, CasePrompt, CaseSource, ScenarioSteps
 from callscore.runner.replay_files import Recordings
@@ -399,6 +398,8 @@ def open_models(
                 if sending and spec.mode == "batch":
                     _ = batch_provider(provider).batch_api  # raises if its address has none
             if spec.name in config.prompts:
+                from callscore.runner.wrapped_providers import PromptedProvider
+
                 tasks = config.scoring.catalog.tasks()
                 provider = PromptedProvider(provider, config.prompts[spec.name], tasks)
             reached.append(ModelHandle(priced, provider))
@@ -442,7 +443,7 @@ def _redacting(config: EvalConfig) -> Callable[[Provider], Provider]:
 
     What `simulated` and `baseline` answer is made from the redacted data itself.
     """
-    from callscore.runner.redacted_replies import RedactedReplies
+    from callscore.runner.wrapped_providers import RedactedReplies
 
     assert config.redaction is not None  # checked by the caller
     redactor = config.redaction.options.redactor()
