@@ -6,20 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
-from callscore.config.config import EvalConfig
 from callscore.core.case import Case, Reply
 from callscore.core.errors import CallscoreError, UsageError
 from callscore.core.events import LoggedEvent
 from callscore.core.scorecard import CaseResult
-from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
-from callscore.evaluate.case_steps import reply_text
-from callscore.export.sources import TaskPromptBuilder, read_as
 from callscore.report.source import Answer, CaseView, ReportSource
-from callscore.results.comparison_data import CaseResults, KeptContributions, KeptResults
 from callscore.results.counts import count_cases
 from callscore.results.fingerprint import data_in, progress_in
 from callscore.results.port import (
@@ -49,7 +44,6 @@ from callscore.results.queries import (
     matrix_row,
     parse_key,
 )
-from callscore.results.reading import card_read_with
 from callscore.results.review_log import ItemOfReply, ReviewLog, StaleReviews
 from callscore.results.rows import decode_view
 from callscore.results.scoring_parts import Head, KeptCard, decode_card, decode_head
@@ -57,13 +51,17 @@ from callscore.results.updates import ScoringUpdates
 from callscore.store.address import StoreAddress, open_store
 from callscore.store.files import lines_of
 from callscore.store.index_rows import FoundCase, Scoring, VerdictsWanted
-from callscore.store.input_records import read_case, read_case_head
 from callscore.store.protocol import Store
 from callscore.store.results_filter import CaseFilter
 from callscore.store.results_index import open_index
 from callscore.store.run_records import RunRecord
 from callscore.store.worklists import OpenItem
 from callscore.suites.registry import template_of
+
+if TYPE_CHECKING:
+    from callscore.config.config import EvalConfig
+    from callscore.evaluate.block_scoring import Workers
+    from callscore.results.comparison_data import KeptContributions, KeptResults
 
 T = TypeVar("T")
 
@@ -201,11 +199,11 @@ class StoredResults:
             scoring is None or self._head(scoring).values_only
         )
 
-    def build(self, run: int, workers: Workers = ONE_PROCESS) -> None:
+    def build(self, run: int, workers: Workers | None = None) -> None:
         """Score the whole run now, and wait for it."""
         self._updates.build(run, workers)
 
-    def refresh(self, run: int, workers: Workers = ONE_PROCESS) -> None:
+    def refresh(self, run: int, workers: Workers | None = None) -> None:
         """Bring the index of a run up to date, with its intervals, and wait for it."""
         self._updates.refresh(run, workers)
 
@@ -257,6 +255,8 @@ class StoredResults:
 
     def source(self, run: int) -> ReportSource:
         """What reports read of a run, as it is in the index."""
+        from callscore.export.sources import TaskPromptBuilder
+
         scoring = self._scoring(run)
         kept = self._card(scoring)
         config = self.config(run)
@@ -272,6 +272,9 @@ class StoredResults:
 
     def read_with(self, run: int, reading: Reading) -> ReportSource:
         """The same with other weights, workload or rule of decision; computes intervals again."""
+        from callscore.export.sources import read_as
+        from callscore.results.reading import card_read_with
+
         source = self.source(run)
         if not reading.changes_scores:
             return read_as(source, reading.decide)
@@ -287,6 +290,8 @@ class StoredResults:
     def contributions(self, run: int) -> KeptContributions:
         """By model, what its calls add to its scores."""
         scoring = self._scoring(run)
+        from callscore.results.comparison_data import KeptContributions
+
         return KeptContributions(self._index, scoring.id, self._card(scoring).card)
 
     def results(
@@ -294,6 +299,8 @@ class StoredResults:
     ) -> Mapping[str, KeptResults]:
         """By model and case, the results of a run, each as `change` returns it."""
         scoring = self._scoring(run)
+        from callscore.results.comparison_data import CaseResults, KeptResults
+
         cases = CaseResults(self._index, scoring.id, change)
         return {model: KeptResults(model, cases) for model in self._head(scoring).models}
 
@@ -390,6 +397,8 @@ class StoredResults:
 
     def _has_changed(self, run: int, scoring: Scoring, case: Case) -> bool:
         """Whether a case file has another case by this id now, or none."""
+        from callscore.store.input_records import read_case, read_case_head
+
         try:
             if data_in(scoring.fingerprint) == self._updates.data(run):
                 return False
@@ -533,4 +542,6 @@ def _lacks_reply(answer: Answer) -> bool:
 def _with_reply(answer: Answer, reply: object) -> Answer:
     if not isinstance(reply, Reply):
         return answer
+    from callscore.evaluate.case_steps import reply_text
+
     return msgspec.structs.replace(answer, text=reply_text(reply), tool_calls=reply.tool_calls)
