@@ -115,7 +115,7 @@ class Reading(msgspec.Struct, frozen=True):
         return bool(self.weights or self.workload)
 
 
-class MatrixQuery(msgspec.Struct, frozen=True, omit_defaults=True):
+class MatrixQuery(msgspec.Struct, frozen=True, omit_defaults=True, rename={"search": "in"}):
     """Which cases a matrix shows, and in which order; empty values select nothing."""
 
     show: Show = "all"

@@ -23,10 +23,9 @@ WORST_FIRST = ("error", "not_run", "invalid", "incomplete", "valid")
 MAX_GOLD = 80
 """Characters of the expected outcome that a list shows."""
 SCORE = "score"
-NONE = "[]"
-"""An empty list in JSON."""
 
 _encode = msgspec.json.Encoder().encode
+NO_TEXTS = _encode([]).decode()
 decode_view = msgspec.json.Decoder(CaseView).decode
 """The case in a row; its answers may lack their replies."""
 
@@ -203,7 +202,7 @@ def _is_disputed(verdicts: Sequence[Verdict]) -> bool:
 
 
 def _distinct(texts: Sequence[str]) -> str:
-    return _json(list(dict.fromkeys(texts))) if texts else NONE
+    return _json(list(dict.fromkeys(texts))) if texts else NO_TEXTS
 
 
 def _json(value: object) -> str:

@@ -19,7 +19,7 @@ import msgspec
 
 from callscore.core.batch import BatchJob
 from callscore.core.case import Failed, Reply
-from callscore.core.errors import UsageError
+from callscore.core.errors import StoreError, UsageError
 from callscore.core.run import OnEvent, RunStatus, RunSummary, Work
 from callscore.core.scenarios import Json
 from callscore.core.scorecard import Scorecard
@@ -295,7 +295,8 @@ async def _send(
     """Send the requests of a workload, live or in batches."""
     if is_live(plan):
         return await generate(plan, ledger, emit, stop, limits)
-    from callscore.engine.batches import RunJobs, send
+    from callscore.engine.batches import send
+    from callscore.engine.model_batches import RunJobs
 
     jobs = RunJobs(ledger.id, ledger.jobs)
     return await send(plan, ledger, jobs, emit, stop, limits)
@@ -381,16 +382,25 @@ def _open_run(prepared: PreparedRun) -> Iterator[_RunStatus]:
                 raise UsageError(f"{describe_change(change)}; --yes starts the new run")
             resume = change is None
         run = _RunStatus(store, store.open_run(header, resume=resume))
-        unused = False
+        ended_by: BaseException | None = None
         try:
             yield run
-        except PreflightFailed:
-            unused = True
+        except (PreflightFailed, StoreError) as error:
+            ended_by = error
             raise
         finally:
-            run.ledger.end(run.status)
-            if unused:
-                run.ledger.drop()
+            _end(run, ended_by)
+
+
+def _end(run: _RunStatus, ended_by: BaseException | None) -> None:
+    """Record how a run ended; a store that failed before has said why, and what is lost."""
+    try:
+        run.ledger.end(run.status)
+    except StoreError as later:
+        first = str(ended_by) if isinstance(ended_by, StoreError) else ""
+        raise StoreError(str(later) if first in str(later) else f"{first}; {later}") from None
+    if isinstance(ended_by, PreflightFailed):
+        run.ledger.drop()
 
 
 def _next_rounds(prepared: PreparedRun, store: Store, run_id: int) -> NextRound | None:
