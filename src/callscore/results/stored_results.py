@@ -16,7 +16,7 @@ from callscore.core.events import LoggedEvent
 from callscore.core.scorecard import CaseResult
 from callscore.report.source import Answer, CaseView, ReportSource
 from callscore.results.counts import count_cases
-from callscore.results.fingerprint import data_in, progress_in
+from callscore.results.fingerprint import data_in
 from callscore.results.port import (
     PAGE_ROWS,
     QUEUES,
@@ -46,6 +46,7 @@ from callscore.results.queries import (
 )
 from callscore.results.review_log import ItemOfReply, ReviewLog, StaleReviews
 from callscore.results.rows import decode_view
+from callscore.results.run_list import RunList
 from callscore.results.scoring_parts import Head, KeptCard, decode_card, decode_head
 from callscore.results.updates import ScoringUpdates
 from callscore.store.address import StoreAddress, open_store
@@ -65,9 +66,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_encode_record = msgspec.json.Encoder().encode
-_decode_record = msgspec.json.Decoder(RunRecord).decode
-
 
 class StoredResults:
     """The results of one store; may be used by several threads."""
@@ -83,7 +81,10 @@ class StoredResults:
         self._lock = RLock()
         self._store: Store = open_store(store, only_reading=True)
         self._index = open_index(store, most_s)
-        self._updates = ScoringUpdates((store, eval_file), self._index, self._reading, self._record)
+        self._runs = RunList(self._index, self._reading, self._head)
+        self._updates = ScoringUpdates(
+            (store, eval_file), self._index, self._reading, self._runs.record
+        )
         self._counts = _OfNewest[ReportCounts]()
         self._heads = _OfNewest[Head]()
         self._cards = _OfNewest[KeptCard]()
@@ -104,72 +105,15 @@ class StoredResults:
 
     def runs(self) -> Sequence[RunLine]:
         """Every run, newest first."""
-        newest = self._index.all_newest()
-        return [
-            self._line(record, newest.get(record.id), progress)
-            for record, progress in self._records()
-        ]
+        return self._runs.lines()
 
     def records(self) -> list[RunRecord]:
         """Every run as the store has it, newest first; runs that have ended are counted once."""
-        return [record for record, _ in self._records()]
-
-    def _records(self) -> list[tuple[RunRecord, str]]:
-        kept = self._index.kept_records()
-        found: list[tuple[RunRecord, str]] = []
-        with self._reading() as store:
-            for run, progress in store.progress().items():
-                raw = kept.get((run, progress))
-                record = store.run(run) if raw is None else _decode_record(raw)
-                if raw is None and not progress.startswith("running/"):
-                    self._index.keep_record(run, progress, _encode_record(record))
-                found.append((record, progress))
-        return found
+        return [record for record, _ in self._runs.records()]
 
     def run(self, run: int) -> RunLine:
         """One run; raises UsageError if it does not exist."""
-        record, progress = self._record(run)
-        return self._line(record, self._index.newest(run), progress)
-
-    def _record(self, run: int) -> tuple[RunRecord, str]:
-        with self._reading() as store:
-            progress = store.progress().get(run, "")
-            kept = self._index.kept_records().get((run, progress))
-            record = store.run(run) if kept is None else _decode_record(kept)
-            if kept is None and not progress.startswith("running/"):
-                self._index.keep_record(run, progress, _encode_record(record))
-            return record, progress
-
-    def _line(self, record: RunRecord, scoring: Scoring | None, progress: str) -> RunLine:
-        """Of lists: whether the files have changed is not looked up."""
-        state: State = "missing"
-        head: Head | None = None
-        if scoring is not None:
-            head = self._head(scoring)
-            state = "fresh" if progress_in(scoring.fingerprint) == progress else "stale"
-        if state != "fresh" and self._index.is_building(record.id):
-            state = "building"
-        header = record.header
-        return RunLine(
-            id=record.id,
-            name=header.name,
-            eval_file=header.eval_file,
-            status=record.status,
-            started_at=record.started_at,
-            finished_at=record.finished_at,
-            total=header.total,
-            answered=record.answered,
-            failed=record.failed,
-            cost_usd=record.cost_usd,
-            judge_usd=record.judge_usd,
-            uncertain_usd=record.uncertain_usd,
-            state=state,
-            leader=None if head is None else head.leader,
-            leader_final=None if head is None else head.leader_final,
-            is_race=record.race is not None,
-            unstored=header.unstored,
-            held_since=None if record.holder is None else record.holder.since,
-        )
+        return self._runs.line(run)
 
     def version(self, run: int) -> str:
         """Changes whenever anything that screens show of the run changes."""
@@ -278,7 +222,7 @@ class StoredResults:
         source = self.source(run)
         if not reading.changes_scores:
             return read_as(source, reading.decide)
-        config, (record, _) = self._updates.scoring_config(run), self._record(run)
+        config, (record, _) = self._updates.scoring_config(run), self._runs.record(run)
         card = card_read_with(self._index, self._scoring(run), record, config, reading)
         return msgspec.structs.replace(
             source,
