@@ -121,7 +121,7 @@ class Permissions(msgspec.Struct, frozen=True):
         else:
             known = f"{source} was never sent anywhere by Callscore"
         if not (is_vendor and not bound):
-            _ask_user(known, f"send it to {host}", f"sends it to {host}")
+            _ask(known, f"send it to {host}", f"sends it to {host}")
         allowed.hosts.setdefault(source, []).append(host)
         self._remember(allowed)
 
@@ -132,7 +132,7 @@ class Permissions(msgspec.Struct, frozen=True):
         allowed = self._read()
         if any(host in hosts for hosts in allowed.hosts.values()):
             return
-        _ask_user(f"nothing was ever sent to {host}", "send it calls", "sends it calls")
+        _ask(f"nothing was ever sent to {host}", "send it calls", "sends it calls")
         allowed.hosts.setdefault(CALLS, []).append(host)
         self._remember(allowed)
 
@@ -145,7 +145,7 @@ class Permissions(msgspec.Struct, frozen=True):
         folder = str(file.parent)
         if folder in allowed.folders:
             return
-        _ask_user(f"{file} is outside the project", "send its content", "sends its content")
+        _ask(f"{file} is outside the project", "send its content", "sends its content")
         allowed.folders.append(folder)
         self._remember(allowed)
 
@@ -182,7 +182,7 @@ class Permissions(msgspec.Struct, frozen=True):
                 new.unlink(missing_ok=True)
 
 
-def _ask_user(known: str, action: str, done: str) -> None:
+def _ask(known: str, action: str, done: str) -> None:
     """Ask the user for an action of the config; raise ConfigError if it is not allowed."""
     said = consent(f"{known}. {action.capitalize()}, as the config says?")
     if not said:
