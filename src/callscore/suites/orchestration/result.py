@@ -79,6 +79,8 @@ class ResultMetadata(msgspec.Struct, frozen=True):
     """What judging took; never part of the cost of the model."""
     answered_by: tuple[str, ...] = ()
     """Names under which the model replied, other than the requested one (R-26)."""
+    asking_back: bool = False
+    """Whether text that asks for something counts as AWAITING_USER_INPUT (C-142)."""
     protocol: str = ""
     """The protocol of the requests, if Callscore sent them (C-133)."""
     usage: Json | None = None
@@ -137,6 +139,7 @@ class LanguageResult(msgspec.Struct, frozen=True):
             "doc": spec().framework,
             "mode": self.mode,
             **({"protocol": metadata.protocol} if metadata.protocol else {}),
+            **({"asking_back": "text"} if metadata.asking_back else {}),
             "lang": metadata.language,
             "data": metadata.data,
             "judge": metadata.judge,
@@ -404,6 +407,7 @@ def model_score(results: Sequence[LanguageResult]) -> ScenarioScore:
         identity={
             "mode": first.mode,
             **({"protocol": first.metadata.protocol} if first.metadata.protocol else {}),
+            **({"asking_back": "text"} if first.metadata.asking_back else {}),
             "lang": "+".join(languages),
             "ged": str(spec().plan.budget),
         },
