@@ -29,6 +29,7 @@ from callscore.store.files import atomic_write
 from callscore.store.scenario_files import scenario_files
 
 _OTHER_LETTER = re.compile(r"[^\w.-]+")
+_COUNTED = re.compile(r"(\d+) (.+)")
 
 
 class AgentImport(NamedTuple):
@@ -85,8 +86,9 @@ def _other_traces(path: Path) -> list[AgentTrace]:
         found.append(AgentTrace(call.call_id, events))
     for problem in report.problems:
         raise DataError(problem.problem or "cannot be read", place=problem.path)
-    if found:
-        found[0].unread.update(skipped.why for file in report.files for skipped in file.skipped)
+    for skipped in (one for file in report.files if found for one in file.skipped):
+        counted = _COUNTED.fullmatch(skipped.why)
+        found[0].unread[counted[2] if counted else skipped.why] += int(counted[1]) if counted else 1
     return found
 
 
