@@ -16,6 +16,8 @@ from callscore.config.config import EvalConfig
 from callscore.core.plugins import Group
 from callscore.export.provenance import versions
 from callscore.store.index_tables import SCHEMA
+from callscore.store.parquet_cases import original_of
+from callscore.store.remote_files import is_remote, shown
 
 LOCAL_ENCODER = "sentence_transformers"
 """The package that the embedder `auto` uses if it is installed."""
@@ -61,12 +63,22 @@ def _files(config: EvalConfig) -> Iterator[tuple[str, int, int]]:
 
 def _stamps(paths: Iterable[Path]) -> Iterator[tuple[str, int, int]]:
     for path in dict.fromkeys(paths):
+        if is_remote(path):
+            yield shown(path), *_content(original_of(path))
+            continue
         try:
             found = path.stat()
         except OSError:
             yield str(path.resolve()), -1, -1
         else:
             yield str(path.resolve()), found.st_size, found.st_mtime_ns
+
+
+def _content(copy: Path) -> tuple[int, int]:
+    """The size of a remote file and its hash: the time of its copy says nothing about it."""
+    with copy.open("rb") as file:
+        found = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=7)).digest()
+    return copy.stat().st_size, int.from_bytes(found)
 
 
 @cache
