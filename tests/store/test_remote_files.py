@@ -128,22 +128,6 @@ def test_28_4_a_run_reads_and_writes_a_bucket_and_a_query_reads_it(
     assert len(bucket.objects) == sent
 
 
-def test_28_4_a_report_sees_that_data_in_a_bucket_have_changed(
-    bucket: Bucket, tmp_path: Path
-) -> None:
-    every = sample()[:4]
-    bucket.objects["calls.parquet"] = table(every)
-    file = eval_file(tmp_path, [MODEL], data=f"s3://{NAME}/calls.parquet")
-
-    words = ("report", file, "--format", "csv", "-o", tmp_path / "report.csv")
-    given: dict[str, Any] = {"env": bucket.environment, "cwd": tmp_path}
-    assert run("run", file, **given).returncode == 0
-    assert run(*words, **given).returncode == 0
-    assert run(*words, **given).returncode == 0
-    bucket.objects["calls.parquet"] = table([*every[:3], {**every[3], "lang": "xx"}])
-    assert "was made with other data" in refused(*words, **given).stderr
-
-
 def test_28_4_a_query_of_a_bucket_keeps_its_locks(bucket: Bucket, tmp_path: Path) -> None:
     env = bucket.environment
     target = f"s3://{NAME}/run.parquet"
