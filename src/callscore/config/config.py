@@ -233,9 +233,9 @@ def _outside(document: Document, files: Sequence[Path]) -> tuple[Path, ...]:
         return ()
     folder = document.path.parent
     inside = [folder.resolve(), Path.cwd(), Path(str(resources.files("callscore"))).resolve()]
-    remote = dict.fromkeys(path for path in files if is_remote(path))
+    remote = dict.fromkeys(path for path in files if ":" in str(path) and is_remote(path))
     real = dict.fromkeys((folder / path).resolve() for path in files if path not in remote)
-    local = [path for path in real if not any(path.is_relative_to(i) for i in inside)]
+    local = (path for path in real if not any(path.is_relative_to(i) for i in inside))
     return (*local, *remote)
 
 
