@@ -136,7 +136,7 @@ class Permissions(msgspec.Struct, frozen=True):
         allowed.hosts.setdefault(CALLS, []).append(host)
         self._remember(allowed)
 
-    def check_file(self, file: Path) -> None:
+    def check_file(self, file: Path, name: str) -> None:
         """Raise ConfigError unless a file outside the project may be sent, or the user agrees.
 
         The answer holds for the folder of the file.
@@ -145,7 +145,7 @@ class Permissions(msgspec.Struct, frozen=True):
         folder = str(file.parent)
         if folder in allowed.folders:
             return
-        _ask(f"{file} is outside the project", "send its content", "sends its content")
+        _ask(f"{name} is outside the project", "send its content", "sends its content")
         allowed.folders.append(folder)
         self._remember(allowed)
 

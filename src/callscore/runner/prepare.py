@@ -461,6 +461,7 @@ def _check_access(config: EvalConfig, environment: Mapping[str, str]) -> None:
         return
     from callscore.providers.catalog import check_access, leaves_machine
     from callscore.providers.secrets import Secrets
+    from callscore.store.remote_files import shown
 
     problems, secrets = [], Secrets(environment)
     for spec in specs:
@@ -470,7 +471,7 @@ def _check_access(config: EvalConfig, environment: Mapping[str, str]) -> None:
             problems.append(str(error))
     if any(map(leaves_machine, specs)):
         for path in config.outside:
-            secrets.permissions.check_file(path)
+            secrets.permissions.check_file(path, shown(path))
     if problems:
         raise ConfigError("; ".join(dict.fromkeys(problems)))
 
