@@ -288,8 +288,8 @@ class RunScoring:
                 self._prepared.options.on_scoring_result(result)
         config = self._prepared.config.scoring
         cards = [
-            scorecard(config, each, None if each.scenarios else self._judge_runner)
-            for each in results
+            scorecard(config, each, self._judge_runner if part.judge_is_noted else None)
+            for part, each in zip(self.parts, results, strict=True)
         ]
         if self._prepared.options.on_scored is not None:
             self._prepared.options.on_scored(ScoredParts(results, cards, self._judge_runner))
