@@ -19,7 +19,7 @@ from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
 from callscore.evaluate.case_steps import reply_text
 from callscore.export.sources import TaskPromptBuilder, read_as
 from callscore.report.source import Answer, CaseView, ReportSource
-from callscore.results.compared import CaseResults, KeptContributions, KeptResults
+from callscore.results.comparison_data import CaseResults, KeptContributions, KeptResults
 from callscore.results.counts import count_cases
 from callscore.results.fingerprint import data_in, progress_in
 from callscore.results.port import (
@@ -50,10 +50,10 @@ from callscore.results.queries import (
     parse_key,
 )
 from callscore.results.reading import card_read_with
-from callscore.results.review_log import ReviewLog
+from callscore.results.review_log import ItemOfReply, ReviewLog, StaleReviews
 from callscore.results.rows import decode_view
+from callscore.results.scoring_parts import Head, KeptCard, decode_card, decode_head
 from callscore.results.updates import ScoringUpdates
-from callscore.results.writer import Head, KeptCard, decode_card, decode_head
 from callscore.store.address import StoreAddress, open_store
 from callscore.store.files import lines_of
 from callscore.store.index_rows import FoundCase, Scoring, VerdictsWanted
@@ -66,8 +66,6 @@ from callscore.store.worklists import OpenItem
 from callscore.suites.registry import template_of
 
 T = TypeVar("T")
-READ_TOGETHER = 64
-"""Cases that are read from the index at once."""
 
 _encode_record = msgspec.json.Encoder().encode
 _decode_record = msgspec.json.Decoder(RunRecord).decode
@@ -385,9 +383,9 @@ class StoredResults:
     def views(self, scoring: Scoring) -> Iterator[CaseView]:
         """Every case of a scoring, in the order of places."""
         after = 0
-        while found := self._index.views(scoring.id, after, READ_TOGETHER):
-            after = found[-1][0]
-            for _, raw in found:
+        while found := self._index.views(scoring.id, after):
+            after, together = found
+            for raw in together:
                 yield self.with_replies(scoring.run, decode_view(raw))
 
     def _has_changed(self, run: int, scoring: Scoring, case: Case) -> bool:
@@ -442,17 +440,19 @@ class StoredResults:
     def remeasure(self, run: int, place: int, model: str, rep: int) -> Remeasured:
         """Measure one reply again with what people say about it now, and add everything up.
 
-        The values are those of a full pass, which takes place only where a change of single cases
-        cannot give them; the intervals follow in the background.
+        The values are those of a full pass. Where a change of single cases cannot give them they
+        follow from the background, as the intervals always do.
         """
         before = _result_of(self.case(run, place).view, model, rep)
-        if not self._updates.catch_up(run):
-            self._updates.build(run)
+        is_measured = self._updates.catch_up(run)
+        if not is_measured:
+            self._updates.in_background(run, self._updates.fingerprint(run))
         scoring = self._scoring(run)
-        if self._head(scoring).values_only:
+        if is_measured and self._head(scoring).values_only:
             self._updates.in_background(run, scoring.fingerprint)
         result = _result_of(self.case(run, place).view, model, rep)
-        return Remeasured(before, result, self._card(scoring).card, self.version(run))
+        card = self._card(scoring).card
+        return Remeasured(before, result, card, self.version(run), follows=not is_measured)
 
     # What people say
 
@@ -464,6 +464,14 @@ class StoredResults:
     def reviews(self) -> ReviewLog:
         """What people say about verdicts, up to the last event."""
         return self._updates.reviews()
+
+    def check_data(self, run: int) -> None:
+        """Raise UsageError if the run cannot be scored with its data as they are now."""
+        self._updates.check_data(run)
+
+    def stale_reviews(self, run: int) -> Mapping[ItemOfReply, StaleReviews]:
+        """The items whose reviews rely on another reference than the run has now."""
+        return self._updates.stale(run)
 
     def verdicts_of_people(self, run: int) -> bytes:
         """What people say about the replies of a run, as lines of a verdicts file."""

@@ -1,4 +1,4 @@
-"""What a scoring keeps besides rows and sums, so that a change of verdicts starts from it."""
+"""The parts of a scoring besides rows and sums, and their bytes in the index."""
 
 from __future__ import annotations
 
@@ -10,13 +10,54 @@ import msgspec
 from callscore.core.blocks import BlockSize
 from callscore.core.scorecard import Scorecard
 from callscore.evaluate.judging import JudgedBlock
+from callscore.evaluate.model_identity import ModelIdentities
 from callscore.evaluate.scoring_pass import ScoringResult
-from callscore.evaluate.sub_blocks import FAST
 from callscore.processes.value_bytes import from_bytes, to_bytes
+from callscore.report.source import Provenance, ReportSource
 from callscore.runner.prepare import ScoredParts
+from callscore.stats.contributions import Contributions, TaskContributions
+from callscore.store.index_rows import FAST
 
 SUB_BLOCKS, BLOCKS, EVERYTHING = 0, 1, 2
 """The levels of sums."""
+
+
+class Head(msgspec.Struct, frozen=True):
+    """What lists and filters need of a scoring."""
+
+    cases: int
+    models: Sequence[str]
+    tasks: Sequence[str]
+    langs: Sequence[str]
+    tags: Sequence[str]
+    metrics: Sequence[str]
+    leader: str | None
+    leader_final: float | None
+    values_only: bool = False
+
+
+encode_head = msgspec.msgpack.Encoder().encode
+decode_head = msgspec.msgpack.Decoder(Head).decode
+
+
+class KeptCard(msgspec.Struct, frozen=True):
+    """The scorecard of a scoring, and what reports show with it."""
+
+    card: Scorecard
+    title: str
+    absent: Sequence[str]
+    provenance: Provenance
+
+
+def encode_card(source: ReportSource) -> bytes:
+    """The scorecard as bytes: every number keeps its type and all digits."""
+    return to_bytes(KeptCard(source.card, source.title, list(source.absent), source.provenance))
+
+
+def decode_card(raw: bytes) -> KeptCard:
+    """The scorecard in some bytes."""
+    found: KeptCard = from_bytes(raw)
+    return found
 
 
 class KeptScoring(msgspec.Struct, frozen=True):
@@ -26,6 +67,8 @@ class KeptScoring(msgspec.Struct, frozen=True):
     others: Sequence[Scorecard]
     """The scorecard of the scenarios, if there are some."""
     judged: JudgedBlock | None
+    judged_by: ModelIdentities
+    """The names under which judging models replied."""
     answered_by: Mapping[str, Sequence[str]]
     """By model, the names under which it replied."""
     notes: Sequence[str]
@@ -41,11 +84,12 @@ def keep_scoring(
     """What is kept of a scoring; `cases` are the size of blocks and the number of calls."""
     calls = msgspec.structs.replace(parts.results[0], tallies={}, leaks={}, judged={})
     runner = parts.judge_runner
-    judged = None
+    judged, judged_by = None, ModelIdentities()
     if runner is not None:
         judged = JudgedBlock(runner.spent, runner.caveats, runner.why_failed)
+        judged_by = runner.answered_by
     names = {model.model: model.answered_by for model in card.models}
-    return KeptScoring(calls, parts.cards[1:], judged, names, notes, *cases)
+    return KeptScoring(calls, parts.cards[1:], judged, judged_by, names, notes, *cases)
 
 
 def encode_kept(kept: KeptScoring | None) -> bytes:
@@ -67,3 +111,14 @@ def encode_people(lines: bytes) -> bytes:
 def decode_people(raw: bytes) -> bytes:
     """The verdicts of people in some bytes."""
     return zlib.decompress(raw) if raw else b""
+
+
+def encode_contributions(contributions: Contributions) -> bytes:
+    """The contributions of a model as bytes; every number keeps all digits."""
+    return zlib.compress(to_bytes(dict(contributions)), FAST)
+
+
+def decode_contributions(raw: bytes) -> dict[str, TaskContributions]:
+    """The contributions in some bytes, by task."""
+    found: dict[str, TaskContributions] = from_bytes(zlib.decompress(raw))
+    return found
