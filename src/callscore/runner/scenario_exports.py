@@ -23,7 +23,7 @@ _PARAGRAPH_END = re.compile(r"(?<=\n\n)")
 LONG_MESSAGE = 400
 """Characters from which the paragraphs of a message are written once each."""
 SHORT_PARAGRAPH = 60
-"""Characters below which a paragraph is no longer than what would stand in its place."""
+"""Characters below which a paragraph is hardly longer than its number."""
 
 
 class OutputFolder:
