@@ -220,7 +220,7 @@ def test_reviews_in_several_blocks_equal_a_full_pass_and_need_none(
         bob = RunReviewer(results, copy / "runs.db", 1, "bob")
         saved = []
         with monkeypatch.context() as patch:
-            patch.setattr("callscore.results.updates.build_index", None)
+            patch.setattr("callscore.results.build.build_index", None)
             patch.setattr("callscore.results.updates.ScoringUpdates.in_background", _later)
             for metric, place in PLACES.items():
                 item = next(
@@ -304,7 +304,7 @@ def test_a_review_without_its_scores_is_caught_up_with(
             patch.setattr(StoredResults, "remeasure", _later)
             overrule(results, store, item, "ada")
         assert not results.is_fresh(1)
-    monkeypatch.setattr("callscore.results.updates.build_index", None)
+    monkeypatch.setattr("callscore.results.build.build_index", None)
     with closing(open_results(store)) as results:
         found = results.scored(1)
         assert (found.state, found.values_only) == ("fresh", True)
@@ -322,7 +322,7 @@ def overrule(results: StoredResults, store: Path, item: VerdictItem, author: str
 
 def without_a_full_pass(patch: pytest.MonkeyPatch) -> None:
     """A pass over the whole run fails, now and in the background."""
-    patch.setattr("callscore.results.updates.build_index", None)
+    patch.setattr("callscore.results.build.build_index", None)
     patch.setattr("callscore.results.updates.ScoringUpdates.in_background", _later)
 
 

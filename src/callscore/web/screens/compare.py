@@ -9,7 +9,6 @@ from typing import Literal
 
 import msgspec
 
-from callscore.comparison.model_comparison import compare
 from callscore.core.comparison import CaseChange, Comparison
 from callscore.core.errors import CallscoreError
 from callscore.report.comparison_text import KIND_WORDS, describe_case, show_difference
@@ -102,17 +101,14 @@ def show_comparison(visit: Visit) -> Answer:
         as_option(visit.site.store), first.id, second.id, query.a, query.b, query.force,
         visit.results.version(first.id), visit.results.version(second.id),
     )  # fmt: skip
-    future = _COMPARED.get(
-        key,
-        lambda: compare(
-            first.id,
-            second.id,
-            a=query.a,
-            b=query.b,
-            store=as_option(visit.site.store),
-            force=query.force,
-        ),
-    )
+
+    def compare_them() -> Comparison:
+        from callscore.comparison.model_comparison import compare  # the server starts without it
+
+        store = as_option(visit.site.store)
+        return compare(first.id, second.id, a=query.a, b=query.b, store=store, force=query.force)
+
+    future = _COMPARED.get(key, compare_them)
     try:
         comparison = future.result(PATIENCE_S)
     except TimeoutError:
