@@ -14,6 +14,8 @@ import msgspec
 from callscore.core.errors import UsageError
 from callscore.core.plugins import Group
 from callscore.store.index_tables import SCHEMA
+from callscore.store.parquet_cases import version_of
+from callscore.store.remote_files import is_remote, shown
 from callscore.store.scenario_files import card_files, scenario_files
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ def progress_in(found: str) -> str:
     return data_in(data_in(found))
 
 
-def _files(config: EvalConfig) -> Iterator[tuple[str, int, int]]:
+def _files(config: EvalConfig) -> Iterator[tuple[str, int | str, int]]:
     named = [path for path in config.files if isinstance(path, Path) and path != config.store]
     yield from _stamps([*named, *config.outside])
     for data in config.scenarios:
@@ -74,8 +76,11 @@ def _files_in(folder: Path, find: Callable[[Path], list[Path]]) -> list[Path]:
         return [folder]
 
 
-def _stamps(paths: Iterable[Path]) -> Iterator[tuple[str, int, int]]:
+def _stamps(paths: Iterable[Path]) -> Iterator[tuple[str, int | str, int]]:
     for path in dict.fromkeys(paths):
+        if is_remote(path):
+            yield shown(path), version_of(path), 0
+            continue
         try:
             found = path.stat()
         except OSError:
