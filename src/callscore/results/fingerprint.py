@@ -82,10 +82,11 @@ def _installed() -> list[str]:
 
     from callscore.export.provenance import versions
 
+    found = entry_points()  # reads a file of every installed package, so once for all groups
     extensions = [
         f"{point.group}:{point.name}={point.value} {point.dist.version if point.dist else ''}"
         for group in get_args(Group)
-        for point in entry_points(group=group)
+        for point in found.select(group=group)
     ]
     encoder = [LOCAL_ENCODER] if find_spec(LOCAL_ENCODER) is not None else []
     return [f"{name} {number}" for name, number in versions().items()] + extensions + encoder

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from callscore.importers.agents.conversations import CHOICES, Request
+from callscore.importers.agents.loose_json import as_list, as_object, objects_in
 from callscore.importers.agents.messages import decoded
 from callscore.importers.agents.spent import milliseconds, spent_in
 
@@ -69,9 +70,9 @@ def read_spans(values: Iterable[Any]) -> Iterator[Request]:
 
 def _spans(value: Mapping[str, Any]) -> Iterator[_Span]:
     for group, (scopes, records) in _GROUPS.items():
-        for resource in value.get(group) or ():
-            for scope in resource.get(scopes) or ():
-                for record in scope.get(records) or ():
+        for resource in objects_in(value.get(group)):
+            for scope in objects_in(resource.get(scopes)):
+                for record in objects_in(scope.get(records)):
                     yield from _record(record)
     if isinstance(value.get("attributes"), Mapping | list):
         yield from _record(value)
@@ -105,8 +106,8 @@ def _record(record: Mapping[str, Any]) -> Iterator[_Span]:
         str(_first(record, ("eventName", "event_name")) or attributes.get("event.name") or ""),
         _any_value(record.get("body")),
     )
-    for event in record.get("events") or ():
-        if isinstance(event, Mapping) and str(event.get("name")).startswith("gen_ai."):
+    for event in objects_in(record.get("events")):
+        if str(event.get("name")).startswith("gen_ai."):
             of_event = _attributes(event.get("attributes"))
             body = event.get("body", of_event)
             at = _first(event, ("timeUnixNano", "timestamp"))
@@ -141,10 +142,11 @@ def _any_value(value: Any) -> Any:
         return value
     ((kind, inner),) = value.items()
     if kind == "arrayValue":
-        return [_any_value(one) for one in inner.get("values") or ()]
+        return [_any_value(one) for one in as_list(as_object(inner).get("values"))]
     if kind == "kvlistValue":
-        return {one["key"]: _any_value(one.get("value")) for one in inner.get("values") or ()}
-    return int(inner) if kind == "intValue" else inner
+        return dict(_attributes(as_list(as_object(inner).get("values"))))
+    is_number = kind == "intValue" and str(inner).removeprefix("-").isdecimal()
+    return int(inner) if is_number else inner
 
 
 def _request(span: _Span, spans: Mapping[str, _Span]) -> Request | None:
