@@ -19,7 +19,7 @@ from callscore.export.sources import rescore_run
 from callscore.results import open_results
 from callscore.results.port import VerdictFilter, VerdictItem
 from callscore.results.reviews import RunReviewer, item_of, key_of, review_of, write_review
-from callscore.results.stored import StoredResults
+from callscore.results.stored_results import StoredResults
 from callscore.runner.prepare import RunOptions
 from callscore.store.address import open_store
 from callscore.web.screen import Site, Visit, WebSession
@@ -51,8 +51,12 @@ def judged_items(results: StoredResults) -> Sequence[VerdictItem]:
 
 
 def add_events(results: StoredResults, store: Path) -> None:
-    """Let three people confirm items, without a new score after each."""
+    """Let three people confirm items, without a new score after each.
+
+    Half of a queue stays, so that a page of few cases shows an item, too.
+    """
     rows = judged_items(results)
+    rows = rows[: -(-len(rows) // 2)]
     with open_store(store) as opened, opened.events() as events:
         for number in range(EVENTS):
             row = rows[number % len(rows)]

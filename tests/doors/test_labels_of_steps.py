@@ -115,8 +115,8 @@ def test_each_language_is_corrected_by_its_own_labels(tmp_path: Path, data: Json
         alone = {"scenarios": [str(tmp_path / lang)], "cards": data["cards"]}
         mine = [line for line in read_lines(labels) if line["case_id"].startswith(lang)]
         (tmp_path / f"{lang}.jsonl").write_text("\n".join(map(json.dumps, mine)))
-        of = {**given, "labels": str(tmp_path / f"{lang}.jsonl")}
-        config = eval_file(tmp_path, [MODEL], data={"orchestration": alone}, **of)
+        own = {**given, "labels": str(tmp_path / f"{lang}.jsonl")}
+        config = eval_file(tmp_path, [MODEL], data={"orchestration": alone}, **own)
         by_language.append(callscore.run(config))
     for row, *of in zip(rows_of(card), *map(rows_of, by_language), strict=True):
         values = [one.corrected.value for one in of if one.corrected is not None]

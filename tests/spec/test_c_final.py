@@ -31,7 +31,7 @@ from callscore.core.scorecard import (
 )
 from callscore.report.cells import scorecard_rows
 from callscore.scorecard.final import final_score
-from callscore.scorecard.ranking import model_cost
+from callscore.scorecard.ranking import cost_at_volume, model_cost
 from callscore.scorecard.tally import TaskTally
 from callscore.suites.calls import spec
 
@@ -213,6 +213,15 @@ def test_c83_a_telephone_call_goes_through_every_task(
     assert cost.per_1000_requests == {"qa": 1, "entity": 2, "text": 3, "translation": 4}
     assert cost.workload["qa"] == 1
     assert cost.total == pytest.approx(6.9)
+
+
+def test_c83_the_cost_of_a_volume_and_its_limits_are_in_proportion() -> None:
+    cost = msgspec.structs.replace(model_cost(FOUR_TASKS), ci95=(8.0, 13.0))
+    found = cost_at_volume(cost, 2_500)
+    assert found is not None
+    assert found.value == pytest.approx(25)
+    assert found.ci95 == (20.0, 32.5)
+    assert cost_at_volume(msgspec.structs.replace(cost, per_1000_calls=None), 2_500) is None
 
 
 def test_c83_an_unknown_task_in_the_workload_is_refused(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -18,6 +18,7 @@ class Choice(msgspec.Struct, frozen=True, rename={"search": "in"}):
     min: float | None = None
     at: int = 0
     model: Sequence[str] = ()
+    share: Mapping[str, float] = {}
 
 
 def test_a_query_is_parsed_and_written_in_the_order_of_its_fields() -> None:
@@ -28,10 +29,19 @@ def test_a_query_is_parsed_and_written_in_the_order_of_its_fields() -> None:
     assert encode_query(Choice()) == ""
 
 
+def test_numbers_by_name_are_written_in_the_order_of_their_names() -> None:
+    found = parse_query(Choice, [("share.b", "0.25"), ("share.a", "1"), ("share.c", " ")])
+    assert found.share == {"a": 1.0, "b": 0.25}
+    assert encode_query(found) == "?share.a=1&share.b=0.25"
+
+
 @pytest.mark.parametrize(
     ("pair", "sentence"),
     [
-        (("search", "x"), "'search': unknown; expected one of show, in, min, at, model"),
+        (("search", "x"), "'search': unknown; expected one of show, in, min, at, model, share.N"),
+        (("share", "1"), "'share': unknown"),
+        (("show.a", "all"), "'show.a': unknown"),
+        (("share.a", "much"), "share.a='much': expected a number"),
         (("show", "closed"), "show='closed': expected one of all, open"),
         (("min", "low"), "min='low': expected a number"),
         (("min", "nan"), "min='nan': expected a number"),

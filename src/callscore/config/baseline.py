@@ -15,7 +15,7 @@ from callscore.core.scorecard import CheckResult, ModelScore, Scorecard
 from callscore.core.signature import changes_between
 from callscore.core.spec import TOLERANCE
 from callscore.report.numbers import show_count
-from callscore.stats.claims import mean_limits
+from callscore.stats.claim_limits import mean_limits
 from callscore.stats.intervals import Interval
 from callscore.stats.power import more_calls_for_claim
 from callscore.store.files import open_for_reading

@@ -71,6 +71,7 @@ _STOP: Mapping[str, str] = {
     "tool_use": "tool_calls",
     "guardrail_intervened": "content_filter",
     "content_filtered": "content_filter",
+    # faults of the model: what it sent is scored, and not requested again as after an outage
     "malformed_model_output": "stop",
     "malformed_tool_use": "stop",
 }
@@ -115,6 +116,7 @@ class Converse:
         checked = rename_params(check_params(params, _RESERVED), _NAMES)
         self._inference = {k: v for k, v in checked.items() if k in _INFERENCE}
         self._outside_config = {k: v for k, v in checked.items() if k in _OUTSIDE_CONFIG}
+        # what only one family of models knows has a place of its own in this API
         own = {k: v for k, v in checked.items() if k not in _INFERENCE | _OUTSIDE_CONFIG}
         if own:
             fields = self._outside_config.get("additionalModelRequestFields") or {}
@@ -185,6 +187,7 @@ def _blocks(message: Message) -> Iterator[Body]:
         result = {"toolUseId": message.call.id, "content": [{"text": message.content}]}
         yield {"toolResult": result}
         return
+    # blank text blocks are refused
     if message.content.strip() or not message.calls:
         yield {"text": message.content}
     for call in message.calls:

@@ -34,6 +34,7 @@ KEY_ENV = "OPENAI_API_KEY"
 _RESERVED = frozenset(("model", "messages", "stream", "stream_options", "n", "tools"))
 _FINISH: Mapping[str, str] = {
     "stop": "stop",
+    # the other words are those of compatible servers
     "eos": "stop",
     "eos_token": "stop",
     "end_turn": "stop",

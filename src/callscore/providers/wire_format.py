@@ -25,6 +25,7 @@ ANSWER_TOOL = "record_the_answer"
 """The tool that carries an answer if only a tool's input can be held to a schema."""
 ANSWER_TOOL_DESCRIPTION = "Records the answer; call it once."
 MOST_SCHEMAS_KEPT = 64
+"""A case with a form has a schema of its own; other prompts of a run share a few."""
 MOST_TOKENS = 100_000_000
 """No request has more; a larger count is an error of the server and treated as unknown."""
 
@@ -269,6 +270,7 @@ def arguments_text(arguments: object) -> str:
 KEY_BYTES = 32
 BYTES_A_TOKEN_ASCII = 4
 BYTES_A_TOKEN_OTHER = 3
+"""For estimates before sending: text in other scripts takes more tokens per byte."""
 
 
 class Requests:

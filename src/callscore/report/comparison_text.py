@@ -122,7 +122,11 @@ def describe_pairing(comparison: Comparison) -> str:
     return f"paired on {paired} that both answered{left_out}{few}"
 
 
-def describe_case(change: CaseChange, max_metrics: int = 3) -> str:
+MOST_METRICS = 3
+"""How many changed metrics of a case are named."""
+
+
+def describe_case(change: CaseChange) -> str:
     """Describe the changes of a case: kinds, gates, metrics."""
     parts = [KIND_WORDS[kind] for kind in change.kinds if kind != "new_blocker"]
     if change.new_gates:
@@ -133,8 +137,8 @@ def describe_case(change: CaseChange, max_metrics: int = 3) -> str:
         f"{slug} {_short_number(one)} → {_short_number(other)}"
         for slug, (one, other) in change.metrics.items()
     ]
-    more = len(metrics) - max_metrics
-    parts += [*metrics[:max_metrics], *([f"{more} more"] if more > 0 else [])]
+    more = len(metrics) - MOST_METRICS
+    parts += [*metrics[:MOST_METRICS], *([f"{more} more"] if more > 0 else [])]
     return "; ".join(parts)
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from callscore.core.errors import UsageError
 from callscore.core.events import LoggedEvent
-from callscore.core.scorecard import CaseResult, Scorecard
+from callscore.core.scorecard import AS_RECOMMENDED, CaseResult, Decide, Scorecard
 from callscore.report.details.form_agreement import (
     CallDecisionConfusion,
     FormTotals,
@@ -22,7 +22,7 @@ from callscore.report.details.form_agreement import (
 )
 from callscore.report.details.slices import Slices
 from callscore.report.source import CaseView, ReportSource
-from callscore.results.review_log import ReviewLog
+from callscore.results.review_log import ItemOfReply, ReviewLog, StaleReviews
 from callscore.store.run_records import StoredStatus
 from callscore.store.worklists import OpenItem
 
@@ -100,7 +100,22 @@ class ScoredRun(msgspec.Struct, frozen=True):
     """Whether intervals are left out until they are computed with the last review."""
 
 
-class MatrixQuery(msgspec.Struct, frozen=True, omit_defaults=True):
+class Reading(msgspec.Struct, frozen=True):
+    """What a scorecard is read with."""
+
+    weights: Mapping[str, float] = {}
+    """Of every task that counts; empty if those of the run apply (C-82)."""
+    workload: Mapping[str, float] = {}
+    """By task, the share of calls that need it; other tasks as in the run (C-83)."""
+    decide: Decide = AS_RECOMMENDED
+
+    @property
+    def changes_scores(self) -> bool:
+        """Whether scores or costs are others, not only what follows from them."""
+        return bool(self.weights or self.workload)
+
+
+class MatrixQuery(msgspec.Struct, frozen=True, omit_defaults=True, rename={"search": "in"}):
     """Which cases a matrix shows, and in which order; empty values select nothing."""
 
     show: Show = "all"
@@ -268,6 +283,8 @@ class Remeasured(msgspec.Struct, frozen=True):
     card: Scorecard
     """Its values are those of a full rescore; intervals may be left out until they are computed."""
     version: str
+    follows: bool = False
+    """Whether all of it is as before, because the whole run is scored in the background."""
 
 
 class Results(Protocol):
@@ -287,6 +304,10 @@ class Results(Protocol):
 
     def scored(self, run: int) -> ScoredRun:
         """The scorecard; starts to build the index in the background if it is missing or stale."""
+        ...
+
+    def read_with(self, run: int, reading: Reading) -> ReportSource:
+        """The scored run with other weights, workload or decision; computes intervals again."""
         ...
 
     def build(self, run: int) -> None:
@@ -327,6 +348,14 @@ class Results(Protocol):
 
     def events(self) -> Sequence[LoggedEvent]:
         """Every event of the store, in its order."""
+        ...
+
+    def check_data(self, run: int) -> None:
+        """Raise UsageError if the run cannot be scored with its data as they are now."""
+        ...
+
+    def stale_reviews(self, run: int) -> Mapping[ItemOfReply, StaleReviews]:
+        """The items whose reviews rely on another reference than the run has now."""
         ...
 
     def reviews(self) -> ReviewLog:

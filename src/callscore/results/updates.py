@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from threading import RLock, Thread
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from callscore.config.config import EvalConfig
 from callscore.core.errors import CallscoreError, UsageError
+from callscore.core.events import GivenReview, Review, standing_reviews
 from callscore.core.task import SCENARIO
-from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
-from callscore.evaluate.judge_setup import open_judge_runner
-from callscore.evaluate.judging import JudgeRunner
-from callscore.evaluate.reply_source import CaseReplies
 from callscore.report.source import CaseView
-from callscore.results.build import build_command, build_index
-from callscore.results.case_again import RunOfCases, ScoredAsAWhole
 from callscore.results.fingerprint import data_in, fingerprint, with_people
-from callscore.results.remeasuring import (
-    RunOfReviews,
-    open_items_of,
-    with_intervals,
-    with_verdicts,
-)
-from callscore.results.review_log import ReviewLog
+from callscore.results.review_log import AUDIT, ItemOfReply, ReviewLog, StaleReviews
 from callscore.results.rows import decode_view
-from callscore.results.writer import decode_head
+from callscore.results.scoring_parts import decode_head
 from callscore.runner.people import (
     PeopleVerdicts,
     PlacedLine,
@@ -38,15 +28,19 @@ from callscore.runner.people import (
     reference_hash,
     references_of,
 )
-from callscore.runner.prepare import PricedModel, price_of
-from callscore.runner.replies import RunReplies
 from callscore.runner.run_key import RunKey
-from callscore.runner.stored_runs import config_of_run
 from callscore.store.address import StoreAddress
+from callscore.store.index_rows import Scoring
 from callscore.store.protocol import Store
 from callscore.store.results_index import ResultsIndex
 from callscore.store.run_records import RunRecord
 from callscore.store.worklists import OpenItem
+
+if TYPE_CHECKING:  # what scores is imported when a run is scored: the server starts without it
+    from callscore.config.config import EvalConfig
+    from callscore.config.score import ScoreConfig
+    from callscore.evaluate.block_scoring import Workers
+    from callscore.results.reviewed_run import RunOfReviews
 
 Reading = Callable[[], AbstractContextManager[Store]]
 RecordOf = Callable[[int], tuple[RunRecord, str]]
@@ -65,6 +59,8 @@ class _PeopleOfRun:
         self.lines: dict[bytes, list[PlacedLine]] = {}
         """By subject."""
         self.references: dict[str, str] = {}
+        self.stale: dict[ItemOfReply, StaleReviews] = {}
+        """The items whose reviews rely on another reference than the run has now."""
 
 
 class ScoringUpdates:
@@ -92,6 +88,8 @@ class ScoringUpdates:
         """By run, the fingerprint that only a pass over all cases gives."""
         self._threads: dict[int, Thread] = {}
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._checked: dict[int, str] = {}
+        """By run, the data that are known to be its own."""
         self._failed: dict[int, tuple[str, str]] = {}
         """By run, the fingerprint that could not be scored, and why."""
         self._closed = False
@@ -111,9 +109,19 @@ class ScoringUpdates:
         known = self._configs.get(run)
         if known is not None and _stamp(known[1].path) == known[0]:
             return known[1]
+        from callscore.runner.stored_runs import config_of_run
+
         config = config_of_run(record, self._address, self._eval_file)
         self._configs[run] = (_stamp(config.path), config)
         return config
+
+    def scoring_config(self, run: int) -> ScoreConfig:
+        """How a run is scored: its eval file, and the options that it was started with."""
+        record, _ = self._record(run)
+        scoring, key = self.config(run).scoring, RunKey.parse(record.header.config_hash)
+        return msgspec.structs.replace(
+            scoring, limit=key.limit, weights=key.weights or scoring.weights
+        )
 
     # What a scoring depends on
 
@@ -140,18 +148,70 @@ class ScoringUpdates:
                 return known.verdicts
             new = log.since(known.end)
             self._look_up_references(run, known, {one.review.case_id for one in new})
+            keys = self._reply_keys(run, new)
             for subject in {given.event.subject for given in new}:
-                lines: list[PlacedLine] = []
-                for given in log.standing(subject):
-                    case_id = given.review.case_id
-                    with self._reading() as store:
-                        keys = store.reply_keys(run, case_id)
-                    lines += placed_lines(given, known.references[case_id], keys)
-                known.lines[subject] = lines
+                known.lines[subject] = [
+                    line
+                    for given in log.standing(subject)
+                    for line in placed_lines(
+                        given,
+                        known.references[given.review.case_id],
+                        keys[given.review.case_id],
+                    )
+                ]
+            for given in new:
+                self._note_stale(known, given.review, keys[given.review.case_id])
             known.end = log.end
             joined = join_lines(line for some in known.lines.values() for line in some)
             known.verdicts = PeopleVerdicts(joined, log.end)
             return known.verdicts
+
+    def _reply_keys(
+        self, run: int, reviews: Iterable[GivenReview]
+    ) -> Mapping[str, Mapping[tuple[str, int], bytes]]:
+        """By case of some reviews, the keys of its replies."""
+        with self._reading() as store:
+            cases = dict.fromkeys(given.review.case_id for given in reviews)
+            return {case_id: store.reply_keys(run, case_id) for case_id in cases}
+
+    def _note_stale(
+        self, known: _PeopleOfRun, review: Review, keys: Mapping[tuple[str, int], bytes]
+    ) -> None:
+        """Note whether the reviews of an item rely on another reference.
+
+        Reviews of the audit queue are left out: it is blind.
+        """
+        item = (review.reply, review.metric, review.item)
+        reference = known.references[review.case_id]
+        standing = [
+            given
+            for given in standing_reviews(self.log.by_item[item])
+            if given.review.queue != AUDIT
+        ]
+        about = [answer for answer, key in keys.items() if key.hex() == review.reply]
+        known.stale.pop(item, None)
+        if standing and about and all(one.review.reference != reference for one in standing):
+            known.stale[item] = StaleReviews(review.case_id, *about[0], standing)
+
+    def stale(self, run: int) -> Mapping[ItemOfReply, StaleReviews]:
+        """The items whose reviews rely on another reference than the run has now."""
+        with self._lock:
+            self.people(run)
+            return dict(self._people[run].stale)
+
+    def check_data(self, run: int) -> None:
+        """Raise UsageError if the run cannot be scored with its data as they are now.
+
+        The data are read only after a file has changed.
+        """
+        data, scoring = self.data(run), self._index.newest(run)
+        if data == self._checked.get(run):
+            return
+        if scoring is None or data_in(scoring.fingerprint) != data:
+            from callscore.results.reviewed_run import check_data_of_run
+
+            check_data_of_run(self._record(run)[0], self.config(run))
+        self._checked[run] = data
 
     def _look_up_references(self, run: int, known: _PeopleOfRun, cases: set[str]) -> None:
         """Look up the references of cases: in the index if it is of the same data."""
@@ -181,6 +241,8 @@ class ScoringUpdates:
         """The items of the replies to a case that await a verdict; of a step, none are listed."""
         if view.case.task == SCENARIO:
             return []
+        from callscore.results.verdict_changes import open_items_of
+
         with self._changing:
             return open_items_of(self._run(run), view, self.people(run))
 
@@ -195,10 +257,13 @@ class ScoringUpdates:
 
     # Updates
 
-    def build(self, run: int, workers: Workers = ONE_PROCESS) -> None:
+    def build(self, run: int, workers: Workers | None = None) -> None:
         """Score the whole run now, and wait for it."""
-        data = self.data(run)
-        build_index(self._index, data, run, self._address, self._eval_file, workers)
+        from callscore.evaluate.block_scoring import ONE_PROCESS
+        from callscore.results.build import build_index
+
+        data, number = self.data(run), workers or ONE_PROCESS
+        build_index(self._index, data, run, self._address, self._eval_file, number)
 
     def catch_up(self, run: int) -> bool:
         """Score the run with the verdicts of people now; False if that needs a full pass."""
@@ -213,14 +278,24 @@ class ScoringUpdates:
                     return True
                 if self._as_a_whole.get(run) == found:
                     return False
-                try:
-                    if with_verdicts(self._index, scoring, self._run(run), people):
-                        return True
-                except ScoredAsAWhole:
+                changed = self._change(scoring, people)
+                if changed is None:
                     self._as_a_whole[run] = found
                     return False
+                if changed:
+                    return True
 
-    def refresh(self, run: int, workers: Workers = ONE_PROCESS) -> None:
+    def _change(self, scoring: Scoring, people: PeopleVerdicts) -> bool | None:
+        """Whether a scoring has these verdicts now; None if that needs a full pass."""
+        from callscore.results.single_case import ScoredAsAWhole
+        from callscore.results.verdict_changes import with_verdicts
+
+        try:
+            return with_verdicts(self._index, scoring, self._run(scoring.run), people)
+        except ScoredAsAWhole:
+            return None
+
+    def refresh(self, run: int, workers: Workers | None = None) -> None:
         """Bring the scoring of a run up to date, with its intervals, and wait for it."""
         while True:
             if not self.catch_up(run):
@@ -228,6 +303,8 @@ class ScoringUpdates:
             scoring = self._index.newest(run)
             if scoring is None or not decode_head(scoring.head).values_only:
                 return
+            from callscore.results.verdict_changes import with_intervals
+
             if with_intervals(self._index, scoring, self._run(run)) and self.is_fresh(run):
                 return
 
@@ -236,34 +313,13 @@ class ScoringUpdates:
         data = self.data(run)
         known = self._runs.get(run)
         if known is None or known[0] != data:
-            known = self._runs[run] = (data, self._open_run(run))
+            from callscore.results.reviewed_run import open_run
+
+            record, _ = self._record(run)
+            configs = self.config(run), self.scoring_config(run)
+            opened = self._stack.enter_context(open_run(record, *configs, self._reading))
+            known = self._runs[run] = (data, opened)
         return known[1]
-
-    def _open_run(self, run: int) -> RunOfReviews:
-        record, _ = self._record(run)
-        config, key = self.config(run), RunKey.parse(record.header.config_hash)
-        scoring = msgspec.structs.replace(
-            config.scoring, limit=key.limit, weights=key.weights or config.scoring.weights
-        )
-        specs = sorted(config.models, key=lambda spec: spec.name)
-        models = [
-            PricedModel(msgspec.structs.replace(spec, price=price_of(spec))) for spec in specs
-        ]
-        runner: JudgeRunner | None = None
-        if scoring.is_judged and not scoring.sends_requests:
-            runner = self._stack.enter_context(open_judge_runner(scoring))
-
-        def replies(case_id: str) -> CaseReplies:
-            with self._reading() as store:
-                return RunReplies(store, run, models, config.repeats).of_case(case_id)
-
-        labels = {model.spec.name: model.spec.provider for model in models if not model.online}
-        names = [spec.name for spec in specs]
-        values = msgspec.structs.replace(scoring, intervals=False)
-        cases, of_values = (
-            RunOfCases(each, names, labels, runner, 0) for each in (scoring, values)
-        )
-        return RunOfReviews(record, cases, of_values, replies)
 
     # In the background
 
@@ -297,7 +353,7 @@ class ScoringUpdates:
 
     def _update_in_process(self, run: int, store: Path) -> None:
         """Update in another process, so that scoring does not delay who reads."""
-        command = build_command(store.absolute(), run)
+        command = [sys.executable, "-m", "callscore.results.build", str(store.absolute()), str(run)]
         process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
         self._processes[run] = process
         _, errors = process.communicate()

@@ -19,7 +19,7 @@ import msgspec
 
 from callscore.core.batch import BatchJob
 from callscore.core.case import Failed, Reply
-from callscore.core.errors import UsageError
+from callscore.core.errors import StoreError, UsageError
 from callscore.core.run import OnEvent, RunStatus, RunSummary, Work
 from callscore.core.scenarios import Json
 from callscore.core.scorecard import Scorecard
@@ -295,7 +295,8 @@ async def _send(
     """Send the requests of a workload, live or in batches."""
     if is_live(plan):
         return await generate(plan, ledger, emit, stop, limits)
-    from callscore.engine.batches import RunJobs, send
+    from callscore.engine.batches import send
+    from callscore.engine.model_batches import RunJobs
 
     jobs = RunJobs(ledger.id, ledger.jobs)
     return await send(plan, ledger, jobs, emit, stop, limits)
@@ -381,14 +382,21 @@ def _open_run(prepared: PreparedRun) -> Iterator[_RunStatus]:
                 raise UsageError(f"{describe_change(change)}; --yes starts the new run")
             resume = change is None
         run = _RunStatus(store, store.open_run(header, resume=resume))
-        unused = False
+        failed, unused = "", False
         try:
             yield run
         except PreflightFailed:
             unused = True
             raise
+        except StoreError as error:
+            failed = str(error)  # says what is lost
+            raise
         finally:
-            run.ledger.end(run.status)
+            try:
+                run.ledger.end(run.status)
+            except StoreError as error:
+                later = str(error)
+                raise StoreError(later if failed in later else f"{failed}; {later}") from None
             if unused:
                 run.ledger.drop()
 
@@ -440,15 +448,20 @@ def _add_card(ran: RunResult, scoring: RunScoring, race: RaceRun | None = None) 
     return msgspec.structs.replace(ran, card=card, notes=notes)
 
 
+def check_data(prepared: PreparedRun, record: RunRecord) -> None:
+    """Refuse to score a stored run with other data."""
+    if record.header.dataset_hash != prepared.survey.digest:
+        raise UsageError(
+            f"run {record.id} was made with other data than {prepared.config.path} has now, "
+            "or with another --limit; expected the same data and --limit"
+        )
+
+
 def rescore(prepared: PreparedRun, run_id: int) -> RunResult:
     """Score a stored run again; nothing is sent."""
     with open_store(prepared.config.store, only_reading=True) as store:
         record = store.run(run_id)
-        if record.header.dataset_hash != prepared.survey.digest:
-            raise UsageError(
-                f"run {run_id} was made with other data than {prepared.config.path} has now, "
-                "or with another --limit; expected the same data and --limit"
-            )
+        check_data(prepared, record)
         config = prepared.config
         replies = RunReplies(store, run_id, prepared.models, config.repeats, config.store)
         replies.end()

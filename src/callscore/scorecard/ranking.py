@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
+from callscore.core.measure import Interval
 from callscore.core.scorecard import (
     Blocker,
     Cost,
@@ -48,6 +50,24 @@ def model_cost(
         return cost("unknown", None)
     per_1000 = math.fsum(shares[task] * (per_1000_requests[task] or 0.0) for task in answered)
     return cost("known" if per_1000 else "zero", per_1000)
+
+
+class CostAtVolume(NamedTuple):
+    """What a number of calls costs."""
+
+    value: float
+    ci95: Interval | None
+
+
+def cost_at_volume(cost: Cost, calls: float) -> CostAtVolume | None:
+    """per_1000_calls × calls / 1000, as its interval; None if the cost is unknown        C-83"""
+    if cost.per_1000_calls is None:
+        return None
+    thousands = calls / 1000
+    limits = None
+    if cost.ci95 is not None:
+        limits = (thousands * cost.ci95[0], thousands * cost.ci95[1])
+    return CostAtVolume(thousands * cost.per_1000_calls, limits)
 
 
 class _RankEntry(msgspec.Struct):

@@ -17,7 +17,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from callscore.core.measure import Measure
-from callscore.stats.claims import mean_limits
+from callscore.stats.claim_limits import mean_limits
 from callscore.stats.contributions import (
     BLOCKED_SHARE,
     Contributions,

@@ -213,9 +213,7 @@ class IntervalEstimate(NamedTuple):
     method: str
 
 
-def bca_interval(
-    replicates: Replicates, calls: int | None = None, level: float = LEVEL
-) -> IntervalEstimate | None:
+def bca_interval(replicates: Replicates, calls: int | None = None) -> IntervalEstimate | None:
     """Percentiles of the replicates at Φ(z₀ + (z₀ + z) / (1 − a·(z₀ + z)))        Efron 1987
 
     Resamples of few calls vary too little: with `calls`, z is expanded by Student's t and
@@ -233,7 +231,7 @@ def bca_interval(
     values.sort()
     if values[-1] - values[0] <= EPSILON * max(1.0, abs(replicates.estimate)):
         return IntervalEstimate(replicates.estimate, replicates.estimate, "all_equal")
-    z = NORMAL.inv_cdf((1 + level) / 2) if calls is None else expanded_z(calls, level)
+    z = NORMAL.inv_cdf((1 + LEVEL) / 2) if calls is None else expanded_z(calls)
     levels = _bca_levels(replicates, values, z)
     method = "bca"
     if levels is None:
@@ -296,13 +294,13 @@ def quantile(ordered: Floats, share: float) -> float:
     return float(ordered[at] + (position - at) * (ordered[at + 1] - ordered[at]))
 
 
-def rank_interval(replicates: Replicates, level: float = LEVEL) -> tuple[int, int] | None:
-    """The range of ranks of at least `level` of the resamples"""
+def rank_interval(replicates: Replicates) -> tuple[int, int] | None:
+    """The range of ranks of at least LEVEL of the resamples"""
     import numpy as np
 
     values = np.sort(replicates.resampled[np.isfinite(replicates.resampled)])
     if not math.isfinite(replicates.estimate) or 2 * len(values) < len(replicates.resampled):
         return None
-    tail = (1 - level) / 2
+    tail = (1 - LEVEL) / 2
     low, high = math.floor(tail * len(values)), math.ceil((1 - tail) * len(values)) - 1
     return int(values[low]), int(values[high])

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+FAST = 1
+"""A level of compression that takes little of the time of scoring."""
+
 
 class Scoring(NamedTuple):
     """A finished scoring of a run."""
@@ -54,18 +57,26 @@ class VerdictRow(NamedTuple):
     injection: bool
 
 
-class CaseRow(NamedTuple):
-    """One case with its cells, as it is written."""
+class CaseHead(NamedTuple):
+    """What lists and filters know of a case."""
 
-    place: int
     case_id: str
     call_id: str
     task: str
     lang: str
     tags: str
+    """A list as JSON."""
     turns: int
     gold: str
+    """The expected outcome in a few words."""
     marks: int
+
+
+class CaseRow(NamedTuple):
+    """One case with its cells, as it is written."""
+
+    place: int
+    head: CaseHead
     mean: float | None
     """The mean score of all models."""
     spread: float
@@ -73,6 +84,7 @@ class CaseRow(NamedTuple):
     """What was said, to be searched."""
     cells: Sequence[CellRow]
     view: bytes
+    """The case with its answers, in JSON."""
     verdicts: Sequence[VerdictRow]
 
 
@@ -119,14 +131,7 @@ class FoundCase(NamedTuple):
     value: float
     """What it is sorted by."""
     place: int
-    case_id: str
-    call_id: str
-    task: str
-    lang: str
-    tags: str
-    turns: int
-    gold: str
-    marks: int
+    head: CaseHead
 
 
 class VerdictsWanted(NamedTuple):

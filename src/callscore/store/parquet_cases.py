@@ -38,9 +38,9 @@ INDEX = "__index_level_"
 def is_parquet(path: Path) -> bool:
     """Whether a case file is one of Parquet, by its name or as a folder, or is at a URL."""
     return (
-        is_remote(path)
-        or path.suffix.lower() == SUFFIX
+        path.suffix.lower() == SUFFIX
         or (path.is_dir() and bool(_parts_in_folder(path)))
+        or (":" in str(path) and is_remote(path))
     )
 
 

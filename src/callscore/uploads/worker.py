@@ -161,9 +161,9 @@ def inspect_limited(data: DataSet, limits: ReaderLimits = LIMITS) -> Inspection:
     return reply.inspection or Inspection(problem=reply.problem)
 
 
-def write_limited(data: DataSet, limits: ReaderLimits = LIMITS) -> str:
+def write_limited(data: DataSet) -> str:
     """Import a data set by a process with limits; returns what was written, raises DataError."""
-    reply = _ask("write", data, limits)
+    reply = _ask("write", data, LIMITS)
     if reply.problem:
         raise DataError(reply.problem)
     return reply.written

@@ -2,7 +2,8 @@
 
 A screen declares its query as a frozen struct whose fields have defaults. Empty values are dropped,
 the order is that of the fields, and an unknown name or value is an error that names the allowed
-ones. A field of type `Sequence[str]` may be given several times.
+ones. A field of type `Sequence[str]` may be given several times; one of type `Mapping[str, float]`
+has a number per key: `weights.qa=0.5`.
 """
 
 from __future__ import annotations
@@ -37,17 +38,30 @@ def parse_query(kind: type[Query], pairs: Iterable[tuple[str, str]]) -> Query:
     fields = {field.encode_name: field for field in _fields(kind)}
     given: dict[str, list[str]] = {}
     for name, value in pairs:
-        if name not in fields:
+        if _type_of(fields, name) is None:
             raise QueryError(f"{plain(name, 60)!r}: unknown; {_expected_names(fields)}")
         if len(value) > MAX_VALUE_LENGTH:
             raise QueryError(f"{name}: expected at most {MAX_VALUE_LENGTH} characters")
         if value.strip():
             given.setdefault(name, []).append(value.strip())
-    found = {
-        fields[name].name: _convert(name, values, fields[name].type)
-        for name, values in given.items()
-    }
+    found: dict[str, Any] = {}
+    for name, values in given.items():
+        of, dot, key = name.partition(".")
+        converted = _convert(name, values, _type_of(fields, name))
+        if dot:
+            found.setdefault(fields[of].name, {})[key] = converted
+        else:
+            found[fields[of].name] = converted
     return kind(**found)
+
+
+def _type_of(fields: Mapping[str, msgspec.structs.FieldInfo], name: str) -> Any:
+    """The type of a parameter; None if there is no such one."""
+    of, dot, key = name.partition(".")
+    kind = None if of not in fields else fields[of].type
+    if get_origin(kind) is Mapping:
+        return get_args(kind)[1] if key else None
+    return None if dot else kind
 
 
 def encode_query(query: msgspec.Struct) -> str:
@@ -55,6 +69,10 @@ def encode_query(query: msgspec.Struct) -> str:
     pairs = []
     for field in _fields(type(query)):
         value = getattr(query, field.name)
+        if isinstance(value, Mapping):
+            name = field.encode_name
+            pairs += [f"{name}.{_quote(key)}={_quote(of)}" for key, of in sorted(value.items())]
+            continue
         if value == field.default:
             continue
         values = [value] if isinstance(value, (str, int, float)) else value
@@ -63,7 +81,9 @@ def encode_query(query: msgspec.Struct) -> str:
 
 
 def _quote(value: str | int | float) -> str:
-    content = str(value).lower() if isinstance(value, bool) else f"{value}"
+    content = str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, float):
+        content = content.removesuffix(".0")
     return quote_plus(content, safe="~:,/@", errors="replace")
 
 
@@ -89,5 +109,9 @@ def _describe(kind: Any) -> str:
     return {int: "a whole number", float: "a number", bool: "true or false"}.get(kind, "a text")
 
 
-def _expected_names(fields: Mapping[str, object]) -> str:
-    return f"expected one of {', '.join(fields)}" if fields else "this page has no parameters"
+def _expected_names(fields: Mapping[str, msgspec.structs.FieldInfo]) -> str:
+    names = [
+        f"{name}.NAME" if get_origin(field.type) is Mapping else name
+        for name, field in fields.items()
+    ]
+    return f"expected one of {', '.join(names)}" if names else "this page has no parameters"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from callscore.core.measure import FEW_CALLS
-from callscore.core.scorecard import Corrected, ModelScore, RankingLine, Scorecard
+from callscore.core.scorecard import Corrected, Cost, ModelScore, RankingLine, Scorecard
 from callscore.core.task import SCENARIO
 from callscore.report.cells import (
     TONES,
@@ -35,6 +35,7 @@ from callscore.report.svg.cost_quality import (
     models_not_drawn,
 )
 from callscore.scorecard.decision import rated_rows
+from callscore.scorecard.ranking import cost_at_volume
 from callscore.scorecard.template import TemplateRow
 
 MAX_NOT_DRAWN = 6
@@ -64,15 +65,19 @@ def first_screen(
     standalone: bool = False,
     blockers: LinkOfModel = _link_to_section,
     statement: LinkOfStatement = _no_link,
+    volume: float | None = None,
 ) -> Html:
-    """Return the first screen of report and app; without links if it is `standalone`."""
+    """Return the first screen of report and app; without links if it is `standalone`.
+
+    `volume`: calls whose cost is shown, too.
+    """
     link = _no_link if standalone else blockers
     return tag(
         "section",
         _decision(card, statement),
         tag(
             "div",
-            models_table(card, template, link),
+            models_table(card, template, link, volume),
             _reading_note(card),
             class_="rows",
         ),
@@ -150,7 +155,10 @@ def _interval(interval: tuple[float, float] | None, unit: str = "fraction") -> s
 
 
 def models_table(
-    card: Scorecard, template: Sequence[TemplateRow], blockers: LinkOfModel = _no_link
+    card: Scorecard,
+    template: Sequence[TemplateRow],
+    blockers: LinkOfModel = _no_link,
+    volume: float | None = None,
 ) -> Html:
     """Return one row per model: scores with intervals, ratings, blockers, cost and rank."""
     tasks = tasks_run(card)
@@ -164,6 +172,7 @@ def models_table(
         plain(card.final_heading, 120),
         "Rank",
         f"$ / 1000 {sampled_unit(card)}s",
+        *([] if volume is None else [f"$ / {volume:,.15g} {sampled_unit(card)}s"]),
         "Blockers",
         *(labels.get(task, task) for task in tasks),
         *(["Ratings"] if tasks else []),
@@ -177,6 +186,8 @@ def models_table(
     for place in places:
         model = card.models[place]
         cells = [*_model_cells(model, ranking[model.model], tasks, blockers)]
+        if volume is not None:
+            cells.insert(_COST + 1, _cost_at_volume(model.cost, volume))
         shown = [found.cells[place] for found in of_agents]
         cells += [_value(cell.text, cell.interval) for cell in shown]
         rows.append(row(join(model_name(model.model), " ", _mark(card, model.model)), cells))
@@ -212,6 +223,18 @@ def _mark(card: Scorecard, model: str) -> Html | None:
 def _order(model: ModelScore, entry: RankingLine) -> tuple[bool, float, str]:
     score = entry.final_score if entry.final_score is not None else model.final.zeroed_final
     return entry.final_score is None, -(score or 0.0), model.model
+
+
+_COST = 2
+"""The place of the cost among the cells of a model."""
+
+
+def _cost_at_volume(cost: Cost, volume: float) -> Child:
+    found = cost_at_volume(cost, volume)
+    if found is None:
+        return "unknown"
+    interval = "" if found.ci95 is None else show_interval(found.ci95, "money", few=cost.few_calls)
+    return _value(show_money(found.value), interval)
 
 
 def _model_cells(

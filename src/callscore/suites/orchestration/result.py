@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import add
 from typing import Any
@@ -18,6 +18,7 @@ from callscore.core.scenarios import (
     Mode,
     ScenarioRows,
     ScenarioScore,
+    ScenarioSinks,
     VerdictKey,
 )
 from callscore.core.scorecard import TaskScore
@@ -47,7 +48,7 @@ from callscore.suites.orchestration.scenario_tally import (
 )
 from callscore.suites.orchestration.spec import spec
 from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation, right_by_run
-from callscore.suites.orchestration.step_record import StepRecord
+from callscore.suites.orchestration.step_record import StepRecord, metric_records
 from callscore.suites.orchestration.twins import (
     NO_TWINS,
     Outline,
@@ -442,3 +443,13 @@ def combine_languages(
             **({"twins": twins} if twins else {}),
         },
     }
+
+
+def emit_records(results: Iterable[LanguageResult], sinks: ScenarioSinks) -> None:
+    """Pass the records of every step on, if they are wanted."""
+    if sinks.on_record is None:
+        return
+    for result in results:
+        for step in result.records:
+            for record in metric_records(step, result.metadata.model):
+                sinks.on_record(record)

@@ -46,7 +46,6 @@ from callscore.suites.orchestration.error_propagation import FreeRunScorer
 from callscore.suites.orchestration.floors import ScenarioFloors
 from callscore.suites.orchestration.free_rounds import FreeRuns, follow_up_bounds
 from callscore.suites.orchestration.free_run import is_right
-from callscore.suites.orchestration.metric_records import emit_records
 from callscore.suites.orchestration.replies import (
     ReplyTimes,
     ReplyUsage,
@@ -67,8 +66,7 @@ from callscore.suites.orchestration.standard_evaluation import (
     open_steps,
     right_by_run,
 )
-from callscore.suites.orchestration.step_record import StepRecord
-from callscore.suites.orchestration.step_results import failed_results, step_result
+from callscore.suites.orchestration.step_record import StepRecord, failed_results, step_result
 from callscore.suites.orchestration.step_verdicts import (
     add_judge,
     add_judge_verdicts,
@@ -225,7 +223,7 @@ class RunScorer:
             each.result(sinks, self._floors_of(name))
             for name, each in zip(self._sets, scored, strict=True)
         ]
-        emit_records(found, sinks)
+        results.emit_records(found, sinks)
         return results.model_score([self._add_identity(each) for each in found])
 
     def _floors_of(self, folder: str) -> Floors:

@@ -27,12 +27,11 @@ from callscore.report.source import CaseView, ReportSource
 from callscore.results.gold import field_votes
 from callscore.results.port import Neighbours, QueryError
 from callscore.web.page import notice
+from callscore.web.scored import version_of_run
 from callscore.web.screen import Answer, NotFound, Page, Route, Visit, link
-from callscore.web.screens.decision import version_of_run
 from callscore.web.screens.gold import doubt_form
 from callscore.web.screens.matrix import (
     CaseParameters,
-    as_query,
     case_url,
     matrix_url,
     waiting_page,
@@ -67,7 +66,7 @@ def show_case(visit: Visit) -> Answer:
     marks = MarkReader(settings).marks(shown)
     focus = _focus(shown, marks, given)
     main = join(
-        _heading(visit, case, given, visit.results.neighbours(run.id, as_query(given), place)),
+        _heading(visit, case, given, visit.results.neighbours(run.id, given, place)),
         notice("The text of this case has changed since the run.") if found.changed else None,
         _model_chips(visit, case, models, chosen),
         _EVIDENCE,

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from collections.abc import Sequence
 from itertools import islice
-from threading import Lock, Thread
 from typing import Literal
 
 import msgspec
 
-from callscore.comparison.model_comparison import compare
 from callscore.core.comparison import CaseChange, Comparison
 from callscore.core.errors import CallscoreError
 from callscore.report.comparison_text import KIND_WORDS, describe_case, show_difference
@@ -29,6 +25,7 @@ from callscore.report.numbers import show_count
 from callscore.report.safe_text import plain
 from callscore.results.port import QueryError, RunLine
 from callscore.store.address import as_option
+from callscore.web.computations import PATIENCE_S, Computations
 from callscore.web.page import empty
 from callscore.web.screen import Answer, NotFound, Page, Redirect, Route, Visit, element, link
 
@@ -42,12 +39,8 @@ SHOWS: Sequence[tuple[Show, str]] = (
     ("no_longer_error", "no longer an error"),
 )
 ROWS = 50
-KEPT = 8
-"""Comparisons in memory."""
 MAX_OFFERED = 200
 """The newest runs, which the form offers; `/compare/A/B` takes every run."""
-PATIENCE_S = 2.0
-"""How long a page waits for a comparison before it says that it is being computed."""
 MAX_TEXT = 60_000
 
 
@@ -71,34 +64,7 @@ class CompareQuery(msgspec.Struct, frozen=True):
     after: int = 0
 
 
-class ComparisonCache:
-    """Comparisons that were computed, or are being computed, each by a thread of its own."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._found: OrderedDict[object, Future[Comparison]] = OrderedDict()
-
-    def get(self, key: object, compute: Callable[[], Comparison]) -> Future[Comparison]:
-        """The comparison with this key; computed once."""
-        with self._lock:
-            future = self._found.get(key)
-            if future is None:
-                future = self._found[key] = Future()
-                Thread(target=_fill, args=(future, compute), daemon=True).start()
-                while len(self._found) > KEPT:
-                    self._found.popitem(last=False)
-            self._found.move_to_end(key)
-        return future
-
-
-def _fill(future: Future[Comparison], compute: Callable[[], Comparison]) -> None:
-    try:
-        future.set_result(compute())
-    except BaseException as error:
-        future.set_exception(error)
-
-
-_CACHE = ComparisonCache()
+_COMPARED = Computations[Comparison]()
 
 
 def choose(visit: Visit) -> Answer:
@@ -135,17 +101,14 @@ def show_comparison(visit: Visit) -> Answer:
         as_option(visit.site.store), first.id, second.id, query.a, query.b, query.force,
         visit.results.version(first.id), visit.results.version(second.id),
     )  # fmt: skip
-    future = _CACHE.get(
-        key,
-        lambda: compare(
-            first.id,
-            second.id,
-            a=query.a,
-            b=query.b,
-            store=as_option(visit.site.store),
-            force=query.force,
-        ),
-    )
+
+    def compare_them() -> Comparison:
+        from callscore.comparison.model_comparison import compare  # the server starts without it
+
+        store = as_option(visit.site.store)
+        return compare(first.id, second.id, a=query.a, b=query.b, store=store, force=query.force)
+
+    future = _COMPARED.get(key, compare_them)
     try:
         comparison = future.result(PATIENCE_S)
     except TimeoutError:

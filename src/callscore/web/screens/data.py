@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.core.errors import DataError, UsageError
-from callscore.first_eval import Choices, write_files
 from callscore.importers.conversation import ROLES as SPEAKERS
 from callscore.importers.turn_fields import MAPPED
 from callscore.report.html.parts import chip, collapsible, row, table
@@ -26,8 +25,6 @@ from callscore.uploads.data_folder import (
     ImportChoices,
     Role,
 )
-from callscore.uploads.inspection import Inspection, TableView, command_of
-from callscore.uploads.worker import inspect_limited, write_limited
 from callscore.web.page import command, empty
 from callscore.web.screen import (
     Answer,
@@ -43,6 +40,8 @@ from callscore.web.screen import (
 
 if TYPE_CHECKING:
     from aiohttp import web
+
+    from callscore.uploads.inspection import Inspection, TableView
 
 CHUNK = 1 << 16
 AS_READ, IGNORE = "", "-"
@@ -180,6 +179,8 @@ async def _receive(visit: Visit, folder: DataFolder, start: Callable[[], DataSet
 
 @lru_cache(maxsize=16)
 def _inspection(key: bytes, folder: Path, number: int) -> Inspection:
+    from callscore.uploads.worker import inspect_limited
+
     return inspect_limited(DataFolder(folder).get(number))
 
 
@@ -212,6 +213,8 @@ def show_set(visit: Visit) -> Answer:
 
 def _outcome(visit: Visit, data: DataSet, found: Inspection) -> Html:
     """What would be written or why nothing can be, and what was."""
+    from callscore.uploads.inspection import command_of
+
     if found.problem:
         state = tag("p", chip("cannot be written", "bad"), " ", plain(found.problem, 2000),
                     class_="why", role="alert", dir="auto")  # fmt: skip
@@ -480,6 +483,9 @@ def _first_case(found: Inspection) -> Html | None:
 
 def write_set(visit: Visit) -> Answer:
     """Write the cases, as `callscore import` does, and a first eval file."""
+    from callscore.first_eval import Choices, write_files
+    from callscore.uploads.worker import write_limited
+
     _, data = _data_set(visit)
     write_limited(data)
     path = data.folder / EVAL

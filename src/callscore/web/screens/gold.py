@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from threading import Lock
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -31,6 +29,7 @@ from callscore.results.gold import (
 )
 from callscore.results.port import MatrixQuery, QueryError
 from callscore.store.address import as_option
+from callscore.web.computations import Computations
 from callscore.web.page import not_scored
 from callscore.web.screen import (
     Answer,
@@ -46,8 +45,6 @@ from callscore.web.screen import (
 )
 
 ROWS = 50
-KEPT = 8
-"""Audits in memory."""
 NOTE = (
     "At least two models give the same answer, and the reference has another one; or a person "
     "doubts it. The weight adds up the log odds of these models to be right on the same question "
@@ -88,19 +85,13 @@ class _Entry(NamedTuple):
         return self.notes[-1].seq if self.notes else 0
 
 
-_LOCK = Lock()
-_KEPT: OrderedDict[tuple[str, int, str], Sequence[Suspicion]] = OrderedDict()
+_SUSPICIONS = Computations[Sequence[Suspicion]]()
 
 
 def _suspicions(visit: Visit, source: ReportSource) -> Sequence[Suspicion]:
     """The suspicions of a run, over all its cases; computed once until the run changes."""
     key = (as_option(visit.site.store), visit.run, visit.results.version(visit.run))
-    with _LOCK:
-        if key not in _KEPT:
-            _KEPT[key] = find_suspicions(_all_votes(source))
-            while len(_KEPT) > KEPT:
-                _KEPT.popitem(last=False)
-        return _KEPT[key]
+    return _SUSPICIONS.get(key, lambda: find_suspicions(_all_votes(source))).result()
 
 
 def _all_votes(source: ReportSource) -> Iterator[FieldVotes]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from callscore.judges.calibration import Calibration
 from callscore.report.html.card_sections import judge_section
 from callscore.report.html.parts import collapsible, row, table
 from callscore.report.markup import Child, Html, tag
 from callscore.report.numbers import show, show_count
 from callscore.report.safe_text import plain
-from callscore.results.reviews import (
+from callscore.results.review_queues import (
     AuditItem,
     JudgeAgreement,
     MetricAgreement,
@@ -18,6 +18,9 @@ from callscore.results.reviews import (
     judge_agreement,
 )
 from callscore.web.screen import Answer, Page, Route, Visit, link
+
+if TYPE_CHECKING:
+    from callscore.judges.calibration import Calibration
 
 ROWS = 50
 NOTE = (

@@ -22,9 +22,6 @@ from callscore.results.port import (
     MatrixRow,
     QueryError,
     RunLine,
-    SearchIn,
-    Show,
-    Sort,
 )
 from callscore.web.page import choice, field, not_scored
 from callscore.web.query import encode_query
@@ -46,28 +43,14 @@ ICONS = {"invalid": "⊘", "error": "⚠", "not_run": "·", "incomplete": "…"}
 """Of the statuses that have no score."""
 
 
-class MatrixParameters(msgspec.Struct, frozen=True, rename={"search": "in"}):
+class MatrixParameters(MatrixQuery, frozen=True):
     """The query of the matrix; Case has it too, to know what comes next."""
 
-    show: Show = "all"
-    task: str = ""
-    lang: str = ""
-    tag: str = ""
-    q: str = ""
-    search: SearchIn = "any"
-    model: Sequence[str] = ()
-    metric: str = ""
-    min: float | None = None
-    max: float | None = None
-    delta: float | None = None
-    reason: str = ""
-    sort: Sort = "place"
-    after: str = ""
     cols: Sequence[str] = ()
     format: Literal["html", "csv", "xlsx"] = "html"
 
 
-class CaseParameters(MatrixParameters, frozen=True, rename={"search": "in"}):
+class CaseParameters(MatrixParameters, frozen=True):
     """The query of a case: the matrix it was opened from, and what the reader came for."""
 
     at: str = ""
@@ -93,12 +76,6 @@ def case_url(run: int, place: int, given: MatrixParameters, **changes: Any) -> s
     return f"/runs/{run}/cases/{place}{encode_query(CaseParameters(**(kept | changes)))}"
 
 
-def as_query(given: MatrixParameters) -> MatrixQuery:
-    """Return what the index is asked."""
-    names = [one.name for one in msgspec.structs.fields(MatrixQuery)]
-    return MatrixQuery(**{name: getattr(given, name) for name in names})
-
-
 def show_matrix(visit: Visit) -> Answer:
     """Return a page of the matrix, or all of it as a file."""
     run = visit.run_line()
@@ -110,7 +87,7 @@ def show_matrix(visit: Visit) -> Answer:
         return waiting_page(visit, run)
     if given.format != "html":
         return _export(visit, given)
-    page = visit.results.matrix(run.id, as_query(given))
+    page = visit.results.matrix(run.id, given)
     rows = _rows(visit, given, page)
     main = join(tag("h1", "Matrix", class_="unseen"), _filters(visit, given, page), rows)
     return Page(
@@ -332,7 +309,7 @@ OF_MODEL = ("status", "score", "reasons")
 
 
 def _export(visit: Visit, given: MatrixParameters) -> Answer:
-    query = msgspec.structs.replace(as_query(given), after="")
+    query = msgspec.structs.replace(given, after="")
     first = visit.results.matrix(visit.run, query)
     models = [one for one in first.models if not given.model or one in given.model]
     columns = [*HEADINGS, *(f"{model} {name}" for model in models for name in OF_MODEL)]

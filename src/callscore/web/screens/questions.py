@@ -20,8 +20,8 @@ from callscore.report.source import ReportSource
 from callscore.results.port import QueryError
 from callscore.web.page import empty
 from callscore.web.query import encode_query
+from callscore.web.scored import version_of_run, with_source
 from callscore.web.screen import Answer, Route, Visit, link
-from callscore.web.screens.decision import version_of_run, with_source
 from callscore.web.screens.matrix import CaseParameters
 
 MAX_CALLS = 500

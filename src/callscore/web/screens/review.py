@@ -18,21 +18,24 @@ from callscore.report.numbers import show, show_count
 from callscore.report.safe_text import plain
 from callscore.results.gold import GoldEvent, noted_fields, read_notes
 from callscore.results.port import QueryError, RunLine, VerdictFilter
-from callscore.results.reviews import (
-    AUDIT,
+from callscore.results.review_log import AUDIT
+from callscore.results.review_queues import (
     DOUBTS,
+    LEASE_S,
     OPEN,
-    ItemKey,
-    ReviewedItem,
-    RunReviewer,
     audit_items,
     audit_key,
     draw_audit,
-    item_of,
     next_item,
     next_open_item,
-    review_of,
     stale_items,
+)
+from callscore.results.reviews import (
+    ItemKey,
+    ReviewedItem,
+    RunReviewer,
+    item_of,
+    review_of,
     withdrawal_of,
     write_review,
 )
@@ -60,7 +63,9 @@ QUEUES = {
     DOUBTS: "References that people doubt, and verdicts on a reference that has changed since.",
     AUDIT: "A random sample, decided blind. Agreement with the judge comes from it alone.",
 }
+FOLLOWS = "The whole run is scored again in the background; its values follow."
 MAX_DRAW = 10_000
+LEASE_MINUTES = round(LEASE_S / 60)
 KEYS = 9
 WORDS_OF_KEYS = (
     (", named in compare_with,", ""),
@@ -95,13 +100,17 @@ def show_queue(visit: Visit, queue: str) -> Answer:
         _saved(visit, run, query.saved),
         _draw_form(visit, queue),
         _doubts(visit, run) if queue == DOUBTS else None,
-        _nothing(visit, after) if item is None else _item(visit, item, queue, after),
+        _nothing(visit, queue, after) if item is None else _item(visit, item, queue, after),
     )
     return Page("Review", main, run=run, tab="review")
 
 
-def _nothing(visit: Visit, after: int) -> Html:
+def _nothing(visit: Visit, queue: str, after: int) -> Html:
     """What is shown in place of an item; `after` is where to look further."""
+    others = visit.site.leases.others(visit.session.author, visit.run)
+    if others and queue != AUDIT:
+        shown = f"{', '.join(plain(name, 40) for name in others)} decide what is left; "
+        return tag("p", shown, f"an item is free after {LEASE_MINUTES} minutes.", class_="note")
     if not after:
         return tag("p", "Nothing is left in this queue.", class_="note")
     further = link("look further", visit.url(after=after, saved=0), data_key="j")
@@ -143,10 +152,16 @@ def _number_left(visit: Visit, run: RunLine, queue: str) -> int:
 
 
 def _next(visit: Visit, queue: str, query: ReviewQuery) -> tuple[ItemKey | None, int]:
+    def may_have(item: ItemKey) -> bool:
+        return visit.site.leases.take(visit.session.author, visit.run, item)
+
     if queue == DOUBTS:
-        stale = [key for key, _ in stale_items(visit.results, visit.run)]
-        at = query.after
-        return (stale[at], at + 1 if at + 1 < len(stale) else 0) if at < len(stale) else (None, 0)
+        stale = stale_items(visit.results, visit.run)
+        for at in range(query.after, len(stale)):
+            key = stale[at].key(visit.results, visit.run)
+            if key is not None and may_have(key):
+                return key, at + 1 if at + 1 < len(stale) else 0
+        return None, 0
     if queue != AUDIT:
         wanted = VerdictFilter(
             queue=queue,  # type: ignore[arg-type]  # one of QUEUES
@@ -155,7 +170,7 @@ def _next(visit: Visit, queue: str, query: ReviewQuery) -> tuple[ItemKey | None,
             after=query.after,
         )
         find = next_open_item if queue == OPEN else next_item
-        return find(visit.results, visit.run, wanted)
+        return find(visit.results, visit.run, wanted, may_have)
     left = [
         (number, one)
         for number, one in enumerate(audit_items(visit.results, visit.run), start=1)
@@ -227,14 +242,17 @@ def _saved(visit: Visit, run: RunLine, seq: int) -> Html | None:
 
 
 def _finals(visit: Visit, run: RunLine) -> str:
-    source = visit.results.scored(run.id).source
-    models = [] if source is None else source.card.models
+    scored = visit.results.scored(run.id)
+    if scored.state != "fresh":
+        return scored.why or FOLLOWS
+    models = [] if scored.source is None else scored.source.card.models
     finals = [
         f"{model.model} {show(model.final.score)}"
         for model in models
         if model.final.score is not None
     ]
-    return plain(f"Final now: {', '.join(finals)}.", 400) if finals else ""
+    follow = " Intervals follow." if scored.values_only else ""
+    return plain(f"Final now: {', '.join(finals)}.{follow}", 400) if finals else ""
 
 
 def _find(visit: Visit, seq: int) -> GivenReview | None:
@@ -345,7 +363,11 @@ def _question(visit: Visit, item: ReviewedItem, queue: str) -> Html:
 
 def _earlier(visit: Visit, key: ItemKey) -> Html | None:
     """What people said when the reference was another one; it does not count."""
-    found = (said for one, said in stale_items(visit.results, visit.run) if one == key)
+    found = (
+        one.standing
+        for one in stale_items(visit.results, visit.run)
+        if one.key(visit.results, visit.run) == key
+    )
     return _history(next(found, ()), "Said about another reference: does not count")
 
 
@@ -385,6 +407,7 @@ def save_review(visit: Visit, queue: str) -> Answer:
         saved = write_review(who, item, review, prior)
     except EventConflict as conflict:
         raise Conflict(_both_texts(conflict, review)) from None
+    visit.site.leases.give_back(visit.session.author)
     return Redirect(f"/runs/{visit.run}/review/{queue}?saved={saved.event.seq}")
 
 

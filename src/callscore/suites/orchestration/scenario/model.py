@@ -95,6 +95,10 @@ class Scenario(msgspec.Struct, frozen=True):
         """The call of its steps: the scenario, or that of its twin in the first language."""
         return self.call or self.id
 
+    def text_of(self, step_id: int) -> str:
+        """The text of a step, as annotated; of several steps of one number, the last."""
+        return next(raw.content for raw in reversed(self.raw) if raw.step_id == step_id)
+
 
 def case_id(lang: str, scenario: str, step_id: int | str) -> str:
     """`<lang>/<scenario>#<step>`, the id of a step's case."""

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from callscore.stats.matrix import Floats, Keys
 
-
 SEED = 2_005
 DRAWS = 10_000
 """Weightings of a limit (STATS §2); their chance moves it by up to 3 % (`stats.power.NOISE`)."""
@@ -79,7 +78,7 @@ def _call_weights(keys: Keys, seed: int, start: int, stop: int) -> Floats:
 
 
 @cache
-def imaginary_weights(seed: int = SEED, draws: int = DRAWS) -> Floats:
+def imaginary_weights() -> Floats:
     """The weights of the imaginary call: all quantiles of the distribution, in a random order
 
     Without a failure, the limit then hardly depends on chance.
@@ -88,10 +87,10 @@ def imaginary_weights(seed: int = SEED, draws: int = DRAWS) -> Floats:
 
     order = _mix(
         np.uint64(IMAGINARY_KEY)
-        + _mix(np.array([seed], np.uint64))
-        + np.arange(1, draws + 1, dtype=np.uint64) * np.uint64(STEP)
+        + _mix(np.array([SEED], np.uint64))
+        + np.arange(1, DRAWS + 1, dtype=np.uint64) * np.uint64(STEP)
     )
-    weights: Floats = _quantiles(draws)[np.argsort(order, kind="stable")]
+    weights: Floats = _quantiles(DRAWS)[np.argsort(order, kind="stable")]
     return weights
 
 
@@ -162,10 +161,10 @@ class LowestValues:
     The others are not stored: a card has some 80 limits per model, each of 10,000 values.
     """
 
-    def __init__(self, alpha: float, draws: int = DRAWS) -> None:
+    def __init__(self, alpha: float) -> None:
         import numpy as np
 
-        self._place = _place(alpha, draws)
+        self._place = _place(alpha, DRAWS)
         self._kept = np.empty(0)
         self._is_defined = True
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from callscore.core.scorecard import CaseResult, Scorecard
-from callscore.evaluate.sub_blocks import FAST
-from callscore.processes.value_bytes import from_bytes, to_bytes
-from callscore.stats.contributions import Contributions, TaskContributions
+from callscore.results.scoring_parts import decode_contributions
+from callscore.stats.contributions import Contributions
 from callscore.store.results_index import ResultsIndex
 
 
@@ -25,17 +23,6 @@ class _ResultsInView(msgspec.Struct):
 
 
 _decode_results = msgspec.json.Decoder(_ResultsInView).decode
-
-
-def encode_contributions(contributions: Contributions) -> bytes:
-    """The contributions of a model as bytes; every number keeps all digits."""
-    return zlib.compress(to_bytes(dict(contributions)), FAST)
-
-
-def decode_contributions(raw: bytes) -> dict[str, TaskContributions]:
-    """The contributions in some bytes, by task."""
-    found: dict[str, TaskContributions] = from_bytes(zlib.decompress(raw))
-    return found
 
 
 class KeptContributions(Mapping[str, Contributions]):
@@ -91,12 +78,19 @@ class CaseResults:
         for case_id, place in index.places(scoring):
             self.places.setdefault(case_id, []).append(place)
         self._last: tuple[str, Sequence[CaseResult]] = ("", ())
+        self._together: tuple[int, Sequence[bytes]] = (0, ())
+        """The cases of the row that was read last, and the first of their places."""
 
     def of_case(self, case_id: str) -> Sequence[CaseResult]:
         """Every result of a case; two models of a run are read one after the other."""
         if self._last[0] != case_id:
-            views = [self._index.view(self._scoring, place) for place in self.places[case_id]]
-            found = [_decode_results(zlib.decompress(view)) for view in views if view is not None]
+            found = [_decode_results(self._view(place)) for place in self.places[case_id]]
             results = [self._change(one.result) for view in found for one in view.answers]
             self._last = (case_id, results)
         return self._last[1]
+
+    def _view(self, place: int) -> bytes:
+        first, views = self._together
+        if not first <= place < first + len(views):
+            first, views = self._together = self._index.views_at(self._scoring, place)
+        return views[place - first]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from callscore.core.measure import Measure
-from callscore.stats.claims import (
+from callscore.stats.claim_limits import (
     DRAWS,
     UNIT,
     ClaimedScores,

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from callscore.config.score import ScoreConfig
-from callscore.core.case import Case, Reply
+from callscore.core.case import Case
 from callscore.core.errors import CallscoreError
-from callscore.core.judging import Item, Question, Verdict, Verdicts
+from callscore.core.judging import Embedder, Item, Verdict
 from callscore.evaluate.cases import IndexedCase, LoadedCase
-from callscore.evaluate.given_verdicts import index_verdicts
-from callscore.evaluate.judging import JudgedBlock, Judgement, JudgeRunner
+from callscore.evaluate.given_verdicts import VerdictIndex, index_verdicts
+from callscore.evaluate.judging import ComparedTexts, JudgedBlock, Judgement, JudgeRunner
+from callscore.evaluate.labels import LabelIndex, index_labels
 from callscore.evaluate.reply_source import CaseReplies, RepliesInMemory
 from callscore.evaluate.scorer import Sinks
 from callscore.evaluate.scoring_pass import CasePass, ScoringInputs
@@ -24,7 +25,7 @@ from callscore.evaluate.substitutes import SubstituteCounts
 from callscore.report.source import CaseView
 from callscore.runner.people import verdict_files
 from callscore.store.files import Line
-from callscore.store.worklists import OnOpen
+from callscore.store.worklists import CSV, OnOpen, VerdictLines
 
 NO_LINE = Line(Path(), 0, 0, b"")
 """A case of the index is on no line: it was checked when it was scored."""
@@ -41,18 +42,60 @@ class Kinds(NamedTuple):
     on_benchmarks: bool
 
 
+class VerdictFiles(NamedTuple):
+    """The verdicts and labels in the files of a run, by the position of their case."""
+
+    given: VerdictIndex = VerdictIndex()
+    labels: LabelIndex = LabelIndex()
+    positions: Mapping[str, int] = {}
+
+    def verdicts_on(self, case_id: str, people: bytes) -> bytes:
+        """The verdicts on a case and what people say, in the order in which a pass reads them."""
+        found = _lines_of(self.given.lines, self.positions.get(case_id))
+        rows = [line for line in found if line.path.suffix.lower() == CSV]
+        others = [line for line in found if line.path.suffix.lower() != CSV]
+        return _joined(others) + people + _joined(rows)
+
+    def labels_on(self, case_id: str) -> bytes:
+        """The labels on a case."""
+        return _joined(_lines_of(self.labels.lines, self.positions.get(case_id)))
+
+
+def _lines_of(lines: VerdictLines | None, position: int | None) -> Sequence[Line]:
+    return () if lines is None or position is None else lines.lines(position)
+
+
+def _joined(lines: Sequence[Line]) -> bytes:
+    return b"".join(line.raw.rstrip() + b"\n" for line in lines)
+
+
 class RunOfCases(NamedTuple):
     """What the cases of a stored run have in common."""
 
     config: ScoreConfig
     models: Sequence[str]
-    labels: Mapping[str, str]
+    origins: Mapping[str, str]
+    """By model, the label of one that is not real."""
     runner: JudgeRunner | None
     cases: int
     """All cases of the files, selected or not."""
+    files: VerdictFiles = VerdictFiles()
+    judging: Callable[[], AbstractContextManager[JudgeRunner]] | None = None
+    """Opens the judge if it is a model: its replies are those that are stored."""
+
+    def open_judge(self) -> AbstractContextManager[JudgeRunner | None]:
+        """The judge that is asked again."""
+        return nullcontext(self.runner) if self.judging is None else self.judging()
 
 
-class CaseAgain(NamedTuple):
+class GivenByPeople(NamedTuple):
+    """What people say about a case, as lines of a verdicts file."""
+
+    lines: bytes
+    kinds: Kinds
+
+
+class SingleCase(NamedTuple):
     """A case that was measured on its own."""
 
     view: CaseView
@@ -65,8 +108,10 @@ class CaseAgain(NamedTuple):
 
 def inputs_of(run: RunOfCases, kinds: Kinds, replies: CaseReplies, case_id: str) -> ScoringInputs:
     """The inputs of a pass over one case, without the verdicts on it."""
-    found = ScoringInputs(RepliesInMemory(run.models, run.labels, {case_id: replies}), run.cases)
+    found = ScoringInputs(RepliesInMemory(run.models, run.origins, {case_id: replies}), run.cases)
     found.given.worded, found.given.on_benchmarks = kinds
+    found.given.estimates = run.files.given.estimates
+    found.labels.metrics = run.files.labels.metrics
     return found
 
 
@@ -74,11 +119,10 @@ def measure_again(
     run: RunOfCases,
     view: CaseView,
     replies: CaseReplies,
-    lines: bytes,
-    kinds: Kinds,
+    people: GivenByPeople,
     on_open: OnOpen | None = None,
-) -> CaseAgain:
-    """Measure the case of a view with the verdicts of people on these lines.
+) -> SingleCase:
+    """Measure the case of a view with what people say about it, and with what files say.
 
     `on_open` receives the items that still await a verdict.
     """
@@ -93,16 +137,20 @@ def measure_again(
         on_open=on_open,
         on_sub_block=kept.append,
     )
-    inputs = inputs_of(run, kinds, replies, case.id)
-    with verdict_files(lines) as files:
-        config = msgspec.structs.replace(run.config, verdicts=tuple(files))
-        if files:
-            inputs.given = index_verdicts(config, {case.id: 0}, run.models)
-            inputs.given.worded, inputs.given.on_benchmarks = kinds
-        with closing(inputs):
-            scored = _SingleCase(run.config, sinks, [_indexed(run.config, case)], inputs)
-            substitutes = scored.score_case()
-    return CaseAgain(
+    inputs = inputs_of(run, people.kinds, replies, case.id)
+    with (
+        closing(inputs),
+        verdict_files(run.files.verdicts_on(case.id, people.lines)) as given,
+        verdict_files(run.files.labels_on(case.id)) as labelled,
+    ):
+        config = msgspec.structs.replace(run.config, verdicts=given, labels=labelled)
+        if given:
+            inputs.given.lines = index_verdicts(config, {case.id: 0}, run.models).lines
+        if labelled:
+            inputs.labels.lines = index_labels(config, {case.id: 0}, run.models).lines
+        scored = _SingleCasePass(run.config, sinks, [_indexed(run.config, case)], inputs)
+        substitutes = scored.score_case()
+    return SingleCase(
         msgspec.structs.replace(views[0], other_keys=view.other_keys),
         {model: decode_cases(raw)[0] for model, raw in kept[0].replies.items()},
         None if runner is None else runner.take_block(),
@@ -116,7 +164,7 @@ def _indexed(config: ScoreConfig, case: Case) -> IndexedCase:
     return IndexedCase(0, NO_LINE, LoadedCase(case, task, task.reference(case), suite))
 
 
-class _SingleCase(CasePass):
+class _SingleCasePass(CasePass):
     """A pass over one case."""
 
     def count_floor(self, indexed: IndexedCase) -> None:
@@ -151,25 +199,13 @@ class SingleCaseJudge(JudgeRunner):
             for number, reply in runs.items()
         }
 
-    async def ask(
-        self,
-        case: Case,
-        questions: Sequence[Question],
-        answer: Reply | None = None,
-        language: str | None = None,
-    ) -> Judgement:
-        """The words of the judge, and the similarities that are known."""
-        compared = [question for question in questions if not question.offered]
-        if self.embedder is None or not compared:
-            return await super().ask(case, questions, answer, language)
-        worded = [question for question in questions if question.offered]
+    async def _compare(self, embedder: Embedder, texts: ComparedTexts) -> Judgement:
+        answer = texts.answer
         known = self._of_case if answer is None else self._known[self._about[id(answer)]]
-        similarities: dict[Item, Sequence[Verdict]] = {}
-        for question in compared:
+        found: dict[Item, Sequence[Verdict]] = {}
+        for question in texts.questions:
             item = Item(question.metric, question.item)
             if item not in known:
-                raise ScoredAsAWhole(f"{case.id}: a text is compared that was not compared before")
-            similarities[item] = [known[item]]
-        judged = await super().ask(case, worded, answer, language)
-        both: Verdicts = {**judged.verdicts, **similarities}
-        return msgspec.structs.replace(judged, verdicts=both)
+                raise ScoredAsAWhole(f"{item}: is compared, and was not compared before")
+            found[item] = [known[item]]
+        return Judgement(found)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from callscore.suites.orchestration.metric_records import LONGEST_SHOWN, metric_records
 from callscore.suites.orchestration.scenario.output_file import RecordedReply
-from callscore.suites.orchestration.step_record import StepRecord
+from callscore.suites.orchestration.step_record import LONGEST_SHOWN, StepRecord, metric_records
 
 
 @pytest.mark.parametrize("beyond", [0, 1, 500])

@@ -8,7 +8,7 @@ contributions, and follow on their own.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from operator import iadd
 from typing import NamedTuple
@@ -18,7 +18,6 @@ import msgspec
 from callscore.core.scorecard import Scorecard
 from callscore.evaluate.judging import JudgedBlock, JudgeRunner
 from callscore.evaluate.reply_measurer import ScoringOptions
-from callscore.evaluate.reply_source import CaseReplies
 from callscore.evaluate.scorecards import joint_scorecard, scorecard
 from callscore.evaluate.scorer import Scorer, Sinks
 from callscore.evaluate.scoring_pass import ScoringResult, scoring_options
@@ -33,28 +32,34 @@ from callscore.evaluate.sub_blocks import (
 from callscore.evaluate.sums import Sums
 from callscore.processes.value_bytes import to_bytes
 from callscore.report.source import CaseView, DataFile, Provenance
-from callscore.results.case_again import (
-    CaseAgain,
-    Kinds,
-    RunOfCases,
-    ScoredAsAWhole,
-    inputs_of,
-    measure_again,
-)
-from callscore.results.compared import decode_contributions, encode_contributions
 from callscore.results.fingerprint import data_in, with_people
-from callscore.results.kept import (
+from callscore.results.reviewed_run import RunOfReviews
+from callscore.results.rows import case_row, decode_view, encode_view
+from callscore.results.scoring_parts import (
     BLOCKS,
     EVERYTHING,
     SUB_BLOCKS,
     KeptScoring,
+    decode_card,
+    decode_contributions,
+    decode_head,
     decode_kept,
     decode_people,
+    encode_contributions,
+    encode_head,
     encode_kept,
     encode_people,
 )
-from callscore.results.rows import case_row, decode_view, encode_view
-from callscore.results.writer import decode_card, decode_head, encode_head, leader_of
+from callscore.results.single_case import (
+    GivenByPeople,
+    Kinds,
+    RunOfCases,
+    ScoredAsAWhole,
+    SingleCase,
+    inputs_of,
+    measure_again,
+)
+from callscore.results.writer import leader_of
 from callscore.runner.people import PEOPLE, PeopleVerdicts
 from callscore.stats.contributions import TaskContributions
 from callscore.store.index_rows import CaseRow, Change, Encoded, Scoring, SubBlock, SumRow
@@ -66,17 +71,6 @@ MOST_CASES = 64
 """With changes in more cases, the run is scored again as a whole, in the background."""
 
 ON_ITS_OWN = "is measured in another way on its own"
-
-
-class RunOfReviews(NamedTuple):
-    """A stored run whose verdicts change."""
-
-    record: RunRecord
-    cases: RunOfCases
-    values: RunOfCases
-    """The same without intervals."""
-    replies: Callable[[str], CaseReplies]
-    """The replies to a case, at the prices of the run."""
 
 
 class _PeopleLine(msgspec.Struct):
@@ -102,10 +96,10 @@ class _People:
             self._on_benchmarks |= read.metric.startswith("bench.")
         self.authors = sorted(authors)
 
-    @property
-    def kinds(self) -> Kinds:
-        """What they decide for every case."""
-        return Kinds(bool(self.cases), self._on_benchmarks)
+    def kinds(self, run: RunOfCases) -> Kinds:
+        """What they and the verdicts in files decide for every case."""
+        files = run.files.given
+        return Kinds(bool(self.cases) or files.worded, self._on_benchmarks or files.on_benchmarks)
 
     def changed_since(self, before: _People) -> list[str]:
         """The cases with other lines than before."""
@@ -115,8 +109,8 @@ class _People:
 
 class _ChangedCase(NamedTuple):
     place: int
-    before: CaseAgain
-    after: CaseAgain
+    before: SingleCase
+    after: SingleCase
     row: CaseRow
 
 
@@ -134,7 +128,7 @@ def with_verdicts(
         raise ScoredAsAWhole("the run has scenarios only")
     before, after = _People(decode_people(raw_people)), _People(people.lines)
     run = run._replace(values=run.values._replace(cases=kept.calls.cases))
-    _refuse_other_options(run.values, before.kinds, after.kinds)
+    _refuse_other_options(run.values, before.kinds(run.values), after.kinds(run.values))
     cases = after.changed_since(before)
     if len(cases) > MOST_CASES:
         raise ScoredAsAWhole(f"verdicts on {len(cases)} cases have changed")
@@ -142,7 +136,7 @@ def with_verdicts(
     sums: dict[str, Sums] = {}
     sub_blocks: list[SubBlock] = []
     rows: list[SumRow] = []
-    adding = _Adding(index, scoring, kept, run.values, after.kinds)
+    adding = _Adding(index, scoring, kept, run.values, after.kinds(run.values))
     for model in run.values.models:
         added = adding.with_changes(model, changed)
         sums[model] = added.total
@@ -150,12 +144,12 @@ def with_verdicts(
         rows += added.rows
     calls = msgspec.structs.replace(
         kept.calls,
-        judges=after.authors,
+        judges=sorted({*after.authors, *run.values.files.given.judges}),
         unused_verdicts=kept.calls.unused_verdicts
         + sum(one.after.unused - one.before.unused for one in changed),
     )
     kept = msgspec.structs.replace(kept, calls=calls, judged=_judged(kept.judged, changed))
-    card = _scorecard(run, run.values, kept, sums, {})
+    card = card_of_sums(run.record, run.values, kept, sums, {})
     old = decode_card(index.card(scoring.id))
     provenance = _with_people(old.provenance, people.lines)
     whole = Encoded(
@@ -178,7 +172,8 @@ def with_intervals(index: ResultsIndex, scoring: Scoring, run: RunOfReviews) -> 
     kept = decode_kept(raw_kept)
     assert kept is not None  # only such a scoring lacks them
     stale = set(index.stale_models(scoring.id))
-    adding = _Adding(index, scoring, kept, run.cases, _People(decode_people(raw_people)).kinds)
+    kinds = _People(decode_people(raw_people)).kinds(run.cases)
+    adding = _Adding(index, scoring, kept, run.cases, kinds)
     contributions: dict[str, dict[str, TaskContributions]] = {}
     sums: dict[str, Sums] = {}
     for model in run.cases.models:
@@ -187,7 +182,7 @@ def with_intervals(index: ResultsIndex, scoring: Scoring, run: RunOfReviews) -> 
         found = contributions[model] = decode_contributions(raw) if raw is not None else {}
         if model in stale:
             found.update(adding.contributions(model))
-    card = _scorecard(run, run.cases, kept, sums, contributions)
+    card = card_of_sums(run.record, run.cases, kept, sums, contributions)
     old = decode_card(index.card(scoring.id))
     whole = Encoded(
         to_bytes(msgspec.structs.replace(old, card=card)),
@@ -200,10 +195,10 @@ def with_intervals(index: ResultsIndex, scoring: Scoring, run: RunOfReviews) -> 
 
 def open_items_of(run: RunOfReviews, view: CaseView, people: PeopleVerdicts) -> list[OpenItem]:
     """The items of the replies to a case that await a verdict, also of people."""
-    given = _People(people.lines)
-    lines = given.cases.get(view.case.id, b"")
+    said = _People(people.lines)
+    given = GivenByPeople(said.cases.get(view.case.id, b""), said.kinds(run.values))
     found: list[OpenItem] = []
-    measure_again(run.values, view, run.replies(view.case.id), lines, given.kinds, found.append)
+    measure_again(run.values, view, run.replies(view.case.id), given, found.append)
     # The words of a judge that is a model are those of the view: it is not asked again.
     known = {
         (answer.model, answer.run, one.metric, one.item)
@@ -220,11 +215,8 @@ def open_items_of(run: RunOfReviews, view: CaseView, people: PeopleVerdicts) -> 
 
 def _refuse_other_options(run: RunOfCases, before: Kinds, after: Kinds) -> None:
     """Refuse verdicts with which every reply would be measured in another way."""
-    config = run.config
-    if config.verdicts or config.labels:
-        raise ScoredAsAWhole("verdicts or labels in files also count")
-    if config.sends_requests:
-        raise ScoredAsAWhole("the judge or the embedder is a model")
+    if run.files.given.whole or (run.runner is not None and run.runner.judges_whole):
+        raise ScoredAsAWhole("metrics are scored as a whole")
     ways = [_options(run, kinds) for kinds in (before, after)]
     if ways[0] != ways[1]:
         raise ScoredAsAWhole("the verdicts are the first or the last ones of their kind")
@@ -244,22 +236,29 @@ def _measure(
 ) -> _ChangedCase:
     """Measure a case with the verdicts before, which must give what is kept, and with those now."""
     case_id, before, after = changed
+    values = run.values
     place = index.place_of(scoring.id, case_id)
     raw = None if place is None else index.view(scoring.id, place)
     if raw is None or place is None or place > kept.selected:
         raise ScoredAsAWhole(f"{case_id}: is a step of a scenario")
     view = decode_view(raw)
     replies = run.replies(case_id)
-    first, second = (
-        measure_again(run.values, view, replies, people.cases.get(case_id, b""), people.kinds)
-        for people in (before, after)
-    )
+    with values.open_judge() as judge:
+        first, second = (
+            measure_again(
+                values._replace(runner=judge),
+                view,
+                replies,
+                GivenByPeople(people.cases.get(case_id, b""), people.kinds(values)),
+            )
+            for people in (before, after)
+        )
     if (
         encode_view(first.view, with_replies=False) != raw
         or first.substitutes != second.substitutes
     ):
         raise ScoredAsAWhole(f"{case_id}: {ON_ITS_OWN}")
-    spec = run.values.config.catalog.spec_with([view.case.task])
+    spec = values.config.catalog.spec_with([view.case.task])
     return _ChangedCase(place, first, second, case_row(second.view, place, spec))
 
 
@@ -365,8 +364,8 @@ def _judged(before: JudgedBlock | None, changed: Sequence[_ChangedCase]) -> Judg
     return JudgedBlock(spent, caveats, why_failed)
 
 
-def _scorecard(
-    run: RunOfReviews,
+def card_of_sums(
+    record: RunRecord,
     cases: RunOfCases,
     kept: KeptScoring,
     sums: Mapping[str, Sums],
@@ -390,6 +389,7 @@ def _scorecard(
         old = cases.runner
         runner = JudgeRunner(old.judge, old.embedder, (), old.models, old.concurrency)
         runner.join(kept.judged)
+        runner.answered_by = kept.judged_by
     config = cases.config
     card = joint_scorecard(config, [scorecard(config, calls, runner), *kept.others])
     models = [
@@ -397,11 +397,11 @@ def _scorecard(
         for model in card.models
     ]
     card = msgspec.structs.replace(card, models=models, notes=[*card.notes, *kept.notes])
-    if run.record.race is None:
+    if record.race is None:
         return card
     from callscore.runner.race_card import restore_race  # loaded only for a race
 
-    return restore_race(card, run.record.race, config)
+    return restore_race(card, record.race, config)
 
 
 def _with_people(provenance: Provenance, lines: bytes) -> Provenance:

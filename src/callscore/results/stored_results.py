@@ -6,22 +6,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
-from callscore.config.config import EvalConfig
 from callscore.core.case import Case, Reply
 from callscore.core.errors import CallscoreError, UsageError
 from callscore.core.events import LoggedEvent
 from callscore.core.scorecard import CaseResult
-from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
-from callscore.evaluate.case_steps import reply_text
-from callscore.export.sources import TaskPromptBuilder
 from callscore.report.source import Answer, CaseView, ReportSource
-from callscore.results.compared import CaseResults, KeptContributions, KeptResults
 from callscore.results.counts import count_cases
-from callscore.results.fingerprint import data_in, progress_in
+from callscore.results.fingerprint import data_in
 from callscore.results.port import (
     PAGE_ROWS,
     QUEUES,
@@ -31,6 +26,7 @@ from callscore.results.port import (
     MatrixQuery,
     Neighbours,
     QueryError,
+    Reading,
     Remeasured,
     ReportCounts,
     RunLine,
@@ -48,14 +44,14 @@ from callscore.results.queries import (
     matrix_row,
     parse_key,
 )
-from callscore.results.review_log import ReviewLog
+from callscore.results.review_log import ItemOfReply, ReviewLog, StaleReviews
 from callscore.results.rows import decode_view
+from callscore.results.run_list import RunList
+from callscore.results.scoring_parts import Head, KeptCard, decode_card, decode_head
 from callscore.results.updates import ScoringUpdates
-from callscore.results.writer import Head, KeptCard, decode_card, decode_head
 from callscore.store.address import StoreAddress, open_store
 from callscore.store.files import lines_of
 from callscore.store.index_rows import FoundCase, Scoring, VerdictsWanted
-from callscore.store.input_records import read_case, read_case_head
 from callscore.store.protocol import Store
 from callscore.store.results_filter import CaseFilter
 from callscore.store.results_index import open_index
@@ -63,12 +59,12 @@ from callscore.store.run_records import RunRecord
 from callscore.store.worklists import OpenItem
 from callscore.suites.registry import template_of
 
-T = TypeVar("T")
-READ_TOGETHER = 64
-"""Cases that are read from the index at once."""
+if TYPE_CHECKING:
+    from callscore.config.config import EvalConfig
+    from callscore.evaluate.block_scoring import Workers
+    from callscore.results.comparison_data import KeptContributions, KeptResults
 
-_encode_record = msgspec.json.Encoder().encode
-_decode_record = msgspec.json.Decoder(RunRecord).decode
+T = TypeVar("T")
 
 
 class StoredResults:
@@ -85,7 +81,10 @@ class StoredResults:
         self._lock = RLock()
         self._store: Store = open_store(store, only_reading=True)
         self._index = open_index(store, most_s)
-        self._updates = ScoringUpdates((store, eval_file), self._index, self._reading, self._record)
+        self._runs = RunList(self._index, self._reading, self._head)
+        self._updates = ScoringUpdates(
+            (store, eval_file), self._index, self._reading, self._runs.record
+        )
         self._counts = _OfNewest[ReportCounts]()
         self._heads = _OfNewest[Head]()
         self._cards = _OfNewest[KeptCard]()
@@ -106,72 +105,15 @@ class StoredResults:
 
     def runs(self) -> Sequence[RunLine]:
         """Every run, newest first."""
-        newest = self._index.all_newest()
-        return [
-            self._line(record, newest.get(record.id), progress)
-            for record, progress in self._records()
-        ]
+        return self._runs.lines()
 
     def records(self) -> list[RunRecord]:
         """Every run as the store has it, newest first; runs that have ended are counted once."""
-        return [record for record, _ in self._records()]
-
-    def _records(self) -> list[tuple[RunRecord, str]]:
-        kept = self._index.kept_records()
-        found: list[tuple[RunRecord, str]] = []
-        with self._reading() as store:
-            for run, progress in store.progress().items():
-                raw = kept.get((run, progress))
-                record = store.run(run) if raw is None else _decode_record(raw)
-                if raw is None and not progress.startswith("running/"):
-                    self._index.keep_record(run, progress, _encode_record(record))
-                found.append((record, progress))
-        return found
+        return [record for record, _ in self._runs.records()]
 
     def run(self, run: int) -> RunLine:
         """One run; raises UsageError if it does not exist."""
-        record, progress = self._record(run)
-        return self._line(record, self._index.newest(run), progress)
-
-    def _record(self, run: int) -> tuple[RunRecord, str]:
-        with self._reading() as store:
-            progress = store.progress().get(run, "")
-            kept = self._index.kept_records().get((run, progress))
-            record = store.run(run) if kept is None else _decode_record(kept)
-            if kept is None and not progress.startswith("running/"):
-                self._index.keep_record(run, progress, _encode_record(record))
-            return record, progress
-
-    def _line(self, record: RunRecord, scoring: Scoring | None, progress: str) -> RunLine:
-        """Of lists: whether the files have changed is not looked up."""
-        state: State = "missing"
-        head: Head | None = None
-        if scoring is not None:
-            head = self._head(scoring)
-            state = "fresh" if progress_in(scoring.fingerprint) == progress else "stale"
-        if state != "fresh" and self._index.is_building(record.id):
-            state = "building"
-        header = record.header
-        return RunLine(
-            id=record.id,
-            name=header.name,
-            eval_file=header.eval_file,
-            status=record.status,
-            started_at=record.started_at,
-            finished_at=record.finished_at,
-            total=header.total,
-            answered=record.answered,
-            failed=record.failed,
-            cost_usd=record.cost_usd,
-            judge_usd=record.judge_usd,
-            uncertain_usd=record.uncertain_usd,
-            state=state,
-            leader=None if head is None else head.leader,
-            leader_final=None if head is None else head.leader_final,
-            is_race=record.race is not None,
-            unstored=header.unstored,
-            held_since=None if record.holder is None else record.holder.since,
-        )
+        return self._runs.line(run)
 
     def version(self, run: int) -> str:
         """Changes whenever anything that screens show of the run changes."""
@@ -201,11 +143,11 @@ class StoredResults:
             scoring is None or self._head(scoring).values_only
         )
 
-    def build(self, run: int, workers: Workers = ONE_PROCESS) -> None:
+    def build(self, run: int, workers: Workers | None = None) -> None:
         """Score the whole run now, and wait for it."""
         self._updates.build(run, workers)
 
-    def refresh(self, run: int, workers: Workers = ONE_PROCESS) -> None:
+    def refresh(self, run: int, workers: Workers | None = None) -> None:
         """Bring the index of a run up to date, with its intervals, and wait for it."""
         self._updates.refresh(run, workers)
 
@@ -257,6 +199,8 @@ class StoredResults:
 
     def source(self, run: int) -> ReportSource:
         """What reports read of a run, as it is in the index."""
+        from callscore.export.sources import TaskPromptBuilder
+
         scoring = self._scoring(run)
         kept = self._card(scoring)
         config = self.config(run)
@@ -270,9 +214,28 @@ class StoredResults:
             TaskPromptBuilder(config.scoring),
         )
 
+    def read_with(self, run: int, reading: Reading) -> ReportSource:
+        """The same with other weights, workload or rule of decision; computes intervals again."""
+        from callscore.export.sources import read_as
+        from callscore.results.reading import card_read_with
+
+        source = self.source(run)
+        if not reading.changes_scores:
+            return read_as(source, reading.decide)
+        config, (record, _) = self._updates.scoring_config(run), self._runs.record(run)
+        card = card_read_with(self._index, self._scoring(run), record, config, reading)
+        return msgspec.structs.replace(
+            source,
+            card=card,
+            template=template_of(card),
+            provenance=msgspec.structs.replace(source.provenance, decide=reading.decide),
+        )
+
     def contributions(self, run: int) -> KeptContributions:
         """By model, what its calls add to its scores."""
         scoring = self._scoring(run)
+        from callscore.results.comparison_data import KeptContributions
+
         return KeptContributions(self._index, scoring.id, self._card(scoring).card)
 
     def results(
@@ -280,6 +243,8 @@ class StoredResults:
     ) -> Mapping[str, KeptResults]:
         """By model and case, the results of a run, each as `change` returns it."""
         scoring = self._scoring(run)
+        from callscore.results.comparison_data import CaseResults, KeptResults
+
         cases = CaseResults(self._index, scoring.id, change)
         return {model: KeptResults(model, cases) for model in self._head(scoring).models}
 
@@ -369,13 +334,15 @@ class StoredResults:
     def views(self, scoring: Scoring) -> Iterator[CaseView]:
         """Every case of a scoring, in the order of places."""
         after = 0
-        while found := self._index.views(scoring.id, after, READ_TOGETHER):
-            after = found[-1][0]
-            for _, raw in found:
+        while found := self._index.views(scoring.id, after):
+            after, together = found
+            for raw in together:
                 yield self.with_replies(scoring.run, decode_view(raw))
 
     def _has_changed(self, run: int, scoring: Scoring, case: Case) -> bool:
         """Whether a case file has another case by this id now, or none."""
+        from callscore.store.input_records import read_case, read_case_head
+
         try:
             if data_in(scoring.fingerprint) == self._updates.data(run):
                 return False
@@ -426,17 +393,19 @@ class StoredResults:
     def remeasure(self, run: int, place: int, model: str, rep: int) -> Remeasured:
         """Measure one reply again with what people say about it now, and add everything up.
 
-        The values are those of a full pass, which takes place only where a change of single cases
-        cannot give them; the intervals follow in the background.
+        The values are those of a full pass. Where a change of single cases cannot give them they
+        follow from the background, as the intervals always do.
         """
         before = _result_of(self.case(run, place).view, model, rep)
-        if not self._updates.catch_up(run):
-            self._updates.build(run)
+        is_measured = self._updates.catch_up(run)
+        if not is_measured:
+            self._updates.in_background(run, self._updates.fingerprint(run))
         scoring = self._scoring(run)
-        if self._head(scoring).values_only:
+        if is_measured and self._head(scoring).values_only:
             self._updates.in_background(run, scoring.fingerprint)
         result = _result_of(self.case(run, place).view, model, rep)
-        return Remeasured(before, result, self._card(scoring).card, self.version(run))
+        card = self._card(scoring).card
+        return Remeasured(before, result, card, self.version(run), follows=not is_measured)
 
     # What people say
 
@@ -448,6 +417,14 @@ class StoredResults:
     def reviews(self) -> ReviewLog:
         """What people say about verdicts, up to the last event."""
         return self._updates.reviews()
+
+    def check_data(self, run: int) -> None:
+        """Raise UsageError if the run cannot be scored with its data as they are now."""
+        self._updates.check_data(run)
+
+    def stale_reviews(self, run: int) -> Mapping[ItemOfReply, StaleReviews]:
+        """The items whose reviews rely on another reference than the run has now."""
+        return self._updates.stale(run)
 
     def verdicts_of_people(self, run: int) -> bytes:
         """What people say about the replies of a run, as lines of a verdicts file."""
@@ -509,4 +486,6 @@ def _lacks_reply(answer: Answer) -> bool:
 def _with_reply(answer: Answer, reply: object) -> Answer:
     if not isinstance(reply, Reply):
         return answer
+    from callscore.evaluate.case_steps import reply_text
+
     return msgspec.structs.replace(answer, text=reply_text(reply), tool_calls=reply.tool_calls)
