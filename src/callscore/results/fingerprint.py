@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
+from callscore.core.errors import UsageError
 from callscore.core.plugins import Group
 from callscore.store.index_tables import SCHEMA
+from callscore.store.parquet_cases import version_of
+from callscore.store.remote_files import is_remote, shown
+from callscore.store.scenario_files import card_files, scenario_files
 
 if TYPE_CHECKING:
     from callscore.config.config import EvalConfig
@@ -57,16 +61,26 @@ def progress_in(found: str) -> str:
     return data_in(data_in(found))
 
 
-def _files(config: EvalConfig) -> Iterator[tuple[str, int, int]]:
+def _files(config: EvalConfig) -> Iterator[tuple[str, int | str, int]]:
     named = [path for path in config.files if isinstance(path, Path) and path != config.store]
-    folders = [folder for data in config.scenarios for folder in (data.scenarios, data.cards)]
     yield from _stamps([*named, *config.outside])
-    for folder in folders:
-        yield from _stamps(sorted(folder.glob("*.json")) if folder.is_dir() else [folder])
+    for data in config.scenarios:
+        yield from _stamps(_files_in(data.scenarios, scenario_files))
+        yield from _stamps(_files_in(data.cards, card_files))
 
 
-def _stamps(paths: Iterable[Path]) -> Iterator[tuple[str, int, int]]:
+def _files_in(folder: Path, find: Callable[[Path], list[Path]]) -> list[Path]:
+    try:
+        return find(folder)
+    except UsageError:
+        return [folder]
+
+
+def _stamps(paths: Iterable[Path]) -> Iterator[tuple[str, int | str, int]]:
     for path in dict.fromkeys(paths):
+        if is_remote(path):
+            yield shown(path), version_of(path), 0
+            continue
         try:
             found = path.stat()
         except OSError:
