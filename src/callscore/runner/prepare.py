@@ -329,7 +329,7 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     sources = open_sources(config, options)
     found = [source.survey() for source in sources]
     survey = Survey(
-        [case for part in found for case in part.ids],
+        found[0].ids if len(found) == 1 else [case for part in found for case in part.ids],
         "/".join(part.digest for part in found),
         frozenset(task for part in found for task in part.tasks),
     )
