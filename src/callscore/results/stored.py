@@ -61,7 +61,7 @@ from callscore.store.input_records import read_case, read_case_head
 from callscore.store.protocol import Store
 from callscore.store.results_filter import CaseFilter
 from callscore.store.results_index import open_index
-from callscore.store.run_records import RunRecord
+from callscore.store.run_records import Failure, RunRecord
 from callscore.store.worklists import OpenItem
 from callscore.suites.registry import template_of
 
@@ -170,10 +170,18 @@ class StoredResults:
             state=state,
             leader=None if head is None else head.leader,
             leader_final=None if head is None else head.leader_final,
-            is_race=record.race is not None,
+            race=record.race,
+            failures=self._failures(record),
             unstored=header.unstored,
             held_since=None if record.holder is None else record.holder.since,
         )
+
+    def _failures(self, record: RunRecord) -> Sequence[Failure]:
+        """Why requests of a running run have failed."""
+        if record.status != "running" or not record.failed:
+            return ()
+        with self._reading() as store:
+            return store.failures(record.id)
 
     def version(self, run: int) -> str:
         """Changes whenever anything that screens show of the run changes."""

@@ -40,6 +40,7 @@ from callscore.web.screen import (
     element,
     link,
 )
+from callscore.web.tables import export_form
 
 KEYS = 9
 """Options that have a digit as their key; more become a list."""
@@ -105,7 +106,7 @@ def show_set(visit: Visit) -> Answer:
         "section",
         tag("p", link("All data sets", "/label")),
         tag("h1", f"Label data set {data.number}"),
-        tag("p", link("Your answers as a sheet", f"/label/{data.number}/sheet")),
+        export_form("Your answers as a sheet", f"/label/{data.number}/sheet"),
         table(("Call", "Your answers"), rows, "Calls"),
         _agreement(visit, data, book),
     )
@@ -350,7 +351,7 @@ def download_sheet(visit: Visit) -> Answer:
 ROUTES = (
     Route("GET", "/label", show_sets, "label"),
     Route("GET", "/label/{set}", show_set, "label"),
-    Route("GET", "/label/{set}/sheet", download_sheet, "label"),
+    Route("POST", "/label/{set}/sheet", download_sheet, "label", writes="log"),
     Route("POST", "/label/{set}/resolve", resolve, "review", writes="data"),
     Route("POST", "/label/{set}/write", write_cases, "review", writes="data"),
     Route("GET", "/label/{set}/{call}", show_call, "label", query=LabelQuery),
