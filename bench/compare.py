@@ -1,5 +1,7 @@
 """Comparing two runs of 5,000 calls, all with the four tasks: CPU seconds beyond reading.
 
+Before, the memory of `compare` with results files of 100,000 short cases, of which half changed.
+
 Reading is what the command needs to have both runs in memory: their results files, 20,000 lines
 each, or the stored answers scored again. Beyond it come pairing, 10,000 resamples, 10,000 exchanges
 within calls, every row and every case.
@@ -9,10 +11,14 @@ from __future__ import annotations
 
 import os
 import random
+import sys
+import tempfile
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
-from bench.measuring import sized
+from bench.measuring import sized, usage_of
+from bench.score import MODELS, short_records, write_workload
 from callscore.comparison.inputs import ComparisonInput, Competitor, select_model
 from callscore.comparison.model_comparison import compare_models
 from callscore.config.score import ScoreConfig
@@ -30,6 +36,8 @@ from callscore.suites.registry import Catalog
 CALLS = sized(5_000, 40)
 TASKS = ("qa", "entity", "text", "translation")
 AIM_S = 2.0
+CASES = sized(100_000, 40)
+AIM_MB = 150
 BLOCKED = 0.002
 
 
@@ -112,7 +120,21 @@ def measured(first: Competitor, second: Competitor, times: int = 3) -> Sequence[
     return seconds
 
 
+def report_memory(folder: Path) -> None:
+    """Score short cases of two models, then compare their results files."""
+    cases, outputs = write_workload(folder, "short", CASES, short_records, MODELS[:2])
+    card, results = folder / "card.json", folder / "results.jsonl"
+    callscore = [sys.executable, "-m", "callscore"]
+    files = ["--results", str(results), "--json", str(card)]
+    usage_of([*callscore, "score", str(cases), "--outputs", str(outputs), *files])
+    sides = [f"{card}:{model}" for model in MODELS[:2]]
+    peak = usage_of([*callscore, "compare", *sides, "--results", str(results), str(results)])
+    print(f"{CASES:,} cases from results files: {peak.peak_mb:.1f} MB (aim {AIM_MB})")
+
+
 def main() -> None:
+    with tempfile.TemporaryDirectory() as name:  # first, as a new process inherits the peak
+        report_memory(Path(name))
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command does
     card = sample_card()
     first, second = side(card, 2, 0.95), side(card, 3, 0.96)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from callscore.stats.claims import ClaimInput, claim_scores
+from callscore.stats.claim_limits import ClaimInput, claim_scores
 from callscore.stats.contributions import MetricShape, ModelShape, TaskShape
 from callscore.stats.matrix import CallMatrix, ResamplingUnits
 from callscore.stats.rates import count_rate, rate_interval, rule_of_three_interval

@@ -15,7 +15,7 @@ from bench.score import short_records, write_workload
 from callscore.export.sources import rescore_run
 from callscore.results import open_results
 from callscore.results.port import MatrixQuery
-from callscore.results.stored import StoredResults
+from callscore.results.stored_results import StoredResults
 from callscore.runner.prepare import RunOptions
 
 CASES = sized(4_000, 40)

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from bench.labelled import auroc, interval, labelled, part
 from callscore.core.case import Turn
 from callscore.core.judging import JudgeRequest
-from callscore.judges.offline.claim_support import check_support, coverage
 from callscore.judges.offline.passages import PassageIndex, index_passages
+from callscore.judges.offline.support import check_support, coverage
 from callscore.judges.offline.text_analysis import TextAnalysis
 from callscore.suites.calls.structure import split_sentences
 from callscore.suites.calls.text.claims import claims

@@ -14,12 +14,12 @@ import callscore
 from bench.index import MODELS, cpu_of
 from bench.measuring import sized
 from bench.score import short_records, write_workload
-from callscore.core.reviews import Review
+from callscore.core.events import Review
 from callscore.export.sources import rescore_run
 from callscore.results import open_results
 from callscore.results.port import VerdictFilter, VerdictItem
 from callscore.results.reviews import RunReviewer, item_of, key_of, review_of, write_review
-from callscore.results.stored import StoredResults
+from callscore.results.stored_results import StoredResults
 from callscore.runner.prepare import RunOptions
 from callscore.store.address import open_store
 from callscore.web.queues import ReviewQuery

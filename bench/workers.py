@@ -2,8 +2,7 @@
 
 Short calls of one model, the four tasks mixed, the case results written and the scorecard as JSON.
 Both numbers of processes are measured in turn, so that a slow minute of the machine strikes both.
-The ratio of wall times needs two idle cores: the load is printed beside it. Then the memory of
-comparing two results files of as many cases.
+The ratio of wall times needs two idle cores: the load is printed beside it.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from bench.score import MODELS, short_records, write_workload
 
 CASES = sized(100_000, 40)
 TURNS = sized(3, 1)
-AIM_RATIO, AIM_CPU, AIM_MB = 1.7, 1.1, 150
+AIM_RATIO, AIM_CPU = 1.7, 1.1
 
 
 def main() -> None:
@@ -26,7 +25,6 @@ def main() -> None:
         folder = Path(name)
         cases, outputs = write_workload(folder, "short", CASES, short_records, MODELS[:2])
         _report_processes(folder, cases, outputs)
-        _report_comparison(folder)
 
 
 def _report_processes(folder: Path, cases: Path, outputs: Path) -> None:
@@ -49,11 +47,3 @@ def _score(folder: Path, cases: Path, outputs: Path, number: int) -> list[str]:
     command = [sys.executable, "-m", "callscore", "score", str(cases), "--outputs", str(outputs)]
     results, card = folder / "results.jsonl", folder / "card.json"
     return [*command, "--results", str(results), "--json", str(card), "--workers", str(number)]
-
-
-def _report_comparison(folder: Path) -> None:
-    card, results = folder / "card.json", folder / "results.jsonl"
-    sides = [f"{card}:{model}" for model in MODELS[:2]]
-    command = [sys.executable, "-m", "callscore", "compare", *sides]
-    peak = usage_of([*command, "--results", str(results), str(results)]).peak_mb
-    print(f"compare, {CASES:,} cases from results files {peak:8.1f} MB, aim {AIM_MB}")

@@ -105,7 +105,7 @@ def evaluating(
 
 def die_after(replies: int) -> None:
     """Kill this process when it has stored so many replies of a job."""
-    from callscore.engine.batches import ModelBatches
+    from callscore.engine.model_batches import ModelBatches
 
     store, stored = ModelBatches.store, []
     batch_job.STORED_AT_ONCE = 1

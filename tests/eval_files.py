@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from builders import Json, form, qa_case, question
+from callscore.demo import sample_calls
 from stub_servers import Request
 
 PRICE = {"input": 1.0, "output": 2.0}
@@ -57,3 +58,13 @@ def read_json(path: Path) -> Any:
 
 def read_lines(path: Path) -> list[Json]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def write_small_project(folder: Path, eval_file: str) -> Path:
+    """An eval file, and the first four cases of the bundled calls; returns the eval file."""
+    with sample_calls() as config:
+        lines = config.cases[0].read_bytes().splitlines(keepends=True)
+        (folder / "cases.jsonl").write_bytes(b"".join(lines[:4]))
+    path = folder / "eval.yaml"
+    path.write_text(eval_file, encoding="utf-8")
+    return path

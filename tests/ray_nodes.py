@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import pytest
 
-from commands import environment, is_running, wait_for
+from commands import KEY, environment, is_running, wait_for
 
 START_S = 120
 MARK = "CALLSCORE_TEST_CLUSTER"
@@ -41,8 +41,16 @@ class RayNodes(NamedTuple):
         return Path(self.env["RAY_AUTH_TOKEN_PATH"]).read_text(encoding="utf-8")
 
     def files(self) -> Sequence[Path]:
-        """Everything that Ray has written, logs included."""
-        return [path for path in (self.folder / "t").rglob("*") if path.is_file()]
+        """Everything that Ray has written, logs included, also to the home of its user."""
+        folders = (self.folder / "t", self.folder / "home")
+        return [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+
+    def files_with_a_key(self, *texts: str) -> Sequence[Path]:
+        """Those of the files in which a key of the nodes, the token or one of the texts is."""
+        files = self.files()
+        assert len(files) > 10
+        hidden = [text.encode() for text in (KEY, NODE_KEY, self.token, *texts)]
+        return [path for path in files if any(text in path.read_bytes() for text in hidden)]
 
     def computing(self) -> Sequence[int]:
         """The processes that compute a block now."""
@@ -66,7 +74,9 @@ class RayNodes(NamedTuple):
 
     def raylets(self) -> Sequence[int]:
         """The main process of every node."""
-        return [pid for pid in _marked(self.env[MARK]) if "/raylet" in _words(pid).split()[0]]
+        return [
+            pid for pid in _marked(self.env[MARK]) if "/raylet" in _words(pid).partition(" ")[0]
+        ]
 
 
 def write_token(path: Path) -> Path:
@@ -113,6 +123,19 @@ def ray_nodes(nodes: int = 2, mode: str = "token") -> Iterator[RayNodes]:
                 os.kill(pid, signal.SIGKILL)
         wait_for(lambda: -len(_marked(env[MARK])), 0)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def kill_one(running: Callable[[], Sequence[int]]) -> None:
+    """Kill one of the processes that run, as soon as there is one; it may end before."""
+
+    def has_killed() -> bool:
+        for pid in running()[:1]:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                return True
+        return False
+
+    wait_for(has_killed, 1)
 
 
 def kill(pid: int) -> None:

@@ -14,7 +14,7 @@ from command_server import NEVER_S
 from eval_files import cases_file, eval_file, remote_model, right_answer
 from linked_namespaces import Namespace
 from postgres_server import PostgresServer
-from stub_servers import FaultyChat, Gate, serving
+from stub_servers import FaultyChat, Gate, Stub, serving
 
 SLOTS = 8
 LEASE_S = 30
@@ -29,9 +29,10 @@ class SharedTrial:
     """A run in a database, the processes that work on it, and the stub that they call."""
 
     def __init__(
-        self, folder: Path, postgres: PostgresServer, chat: FaultyChat, gate: Gate
+        self, folder: Path, postgres: PostgresServer, chat: FaultyChat, gate: Gate, stub: Stub
     ) -> None:
         self.folder, self.postgres, self.chat, self.gate = folder, postgres, chat, gate
+        self.stub = stub
         self.processes: list[subprocess.Popen[str]] = []
 
     def start_run(
@@ -141,7 +142,7 @@ def shared_trial(
             asked["allow_http"] = True
             store = store.replace("127.0.0.1", links.store.host) + NO_TLS
         eval_file(folder, [asked], store=store, **extra)
-        trial = SharedTrial(folder, postgres, chat, gate)
+        trial = SharedTrial(folder, postgres, chat, gate, stub)
         try:
             yield trial
         finally:

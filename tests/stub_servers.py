@@ -140,7 +140,7 @@ class Stub:
         self._open.add(task)
         self.connections += 1
         try:
-            while request := await _read_request(reader):
+            while request := await _read_request(reader, writer):
                 self.requests.append(request)
                 if not await _behave(self._respond(request), writer):
                     break
@@ -153,7 +153,9 @@ class Stub:
                 await writer.wait_closed()
 
 
-async def _read_request(reader: asyncio.StreamReader) -> Request | None:
+async def _read_request(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> Request | None:
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except asyncio.IncompleteReadError:
@@ -162,8 +164,20 @@ async def _read_request(reader: asyncio.StreamReader) -> Request | None:
     method, path, _ = first.split(" ", 2)
     pairs = (line.split(":", 1) for line in lines)
     headers = {name.strip().lower(): value.strip() for name, value in pairs}
+    if headers.get("expect") == "100-continue":  # or the client waits a second
+        writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    if headers.get("transfer-encoding") == "chunked":
+        return Request(method, path, headers, await _read_chunks(reader))
     body = await reader.readexactly(int(headers.get("content-length", "0")))
     return Request(method, path, headers, body)
+
+
+async def _read_chunks(reader: asyncio.StreamReader) -> bytes:
+    body = b""
+    while size := int(await reader.readline(), 16):
+        body += (await reader.readexactly(size + 2))[:size]
+    await reader.readline()
+    return body
 
 
 async def _behave(behaviour: Behaviour, writer: asyncio.StreamWriter) -> bool:

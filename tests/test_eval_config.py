@@ -66,6 +66,24 @@ MODEL = "models: [{name: m, provider: simulated}]\n"
 ONLINE = "data: a.jsonl\nmodels:\n- name: m\n  provider: openai\n  model: x\n  "
 
 
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ("{wrong_score: 1}", ".wrong_score: unknown key; did you mean wrong_scores?"),
+        ("{refusals: 1.5}", ": refusals must be between 0 and 1"),
+        ("{seed: x}", ".seed: Expected int, got str"),
+        ("{latency_ms: -1}", ": latency_ms must be between 0 and 600000"),
+    ],
+)
+def test_wrong_params_of_a_simulated_model_are_refused_with_their_line(
+    folder: Path, params: str, message: str
+) -> None:
+    text = f"data: a.jsonl\nmodels:\n- {{name: m, provider: simulated, params: {params}}}\n"
+    with pytest.raises(ConfigError) as caught:
+        load_eval(written(folder, text))
+    assert str(caught.value) == f"{folder / 'eval.yaml'}:3: models[0].params{message}"
+
+
 def test_a_small_file_is_enough_and_the_rest_has_defaults(folder: Path) -> None:
     config = load_eval(written(folder, "data: a.jsonl\n" + MODEL))
     assert config.name == "eval"

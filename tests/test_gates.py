@@ -11,10 +11,9 @@ import pytest
 
 from builders import Json, form, output, qa_case, question
 from callscore import score
-from callscore.config.baseline import Baseline, BaselineModel
+from callscore.config.baseline import Baseline, BaselineModel, BaselineRuns, Now, regression_check
 from callscore.config.file import GateEntry, RegressionEntry
 from callscore.config.gates import entry_problem, gate_checks, raise_unless_passed
-from callscore.config.regression import BaselineRuns, Now, regression_check
 from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.measure import Measure
 from callscore.core.scorecard import Scorecard

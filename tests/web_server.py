@@ -13,7 +13,7 @@ from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 import commands
-from callscore.results.stored import StoredResults
+from callscore.results.stored_results import StoredResults
 from command_server import NEVER_S
 
 _ADDRESS = re.compile(r"https?://\S+/start\?token=\S+")

@@ -13,9 +13,15 @@ from callscore.core.errors import DataError, UsageError
 from callscore.core.scenarios import STEP_TASK
 from callscore.import_job import read_source
 from callscore.importers.agents.benchmarks import GoldCalls, read_gold_calls
+from callscore.importers.agents.conversations import AgentTrace
 from callscore.importers.agents.messages import Event, TracedCall
-from callscore.importers.agents.scenarios import cards_of, recording, scenario_steps
-from callscore.importers.agents.traces import AgentTrace, read_traces
+from callscore.importers.agents.scenarios import (
+    cards_of,
+    recording,
+    scenario_steps,
+    system_prompts,
+)
+from callscore.importers.agents.traces import read_traces
 from callscore.importers.folder import ImportOptions, ImportReport, import_files, list_files
 from callscore.report.numbers import show_count
 from callscore.report.safe_text import escape_json
@@ -38,32 +44,24 @@ def import_agents(
     """Import recordings of agents into the folder `out`; raises DataError and UsageError."""
     files = list_files(paths)
     sources = [read_source(path) for path in files]
-    gold = read_gold_calls(sources)
+    gold, skipped = read_gold_calls(sources)
     if gold:
-        return _write_cases(gold, out)
+        return _write_cases(gold, skipped, out)
     traces: list[AgentTrace] = []
     for path, source in zip(files, sources, strict=True):
         found = read_traces(source)
-        traces += _unique(found if found is not None else _other_traces(path), traces)
-    if model:
-        for trace in traces:
-            trace.model = model
+        traces += found if found is not None else _other_traces(path)
+    for trace in traces:
+        trace.id = _file_name(trace.id)
+        trace.model = model or trace.model
     if not any(event.role == "assistant" for trace in traces for event in trace.events):
-        raise DataError("no message of an agent; expected conversations with tool calls")
+        raise DataError(
+            "no message of an agent; expected conversations with tool calls, of a source that "
+            "docs/import.md lists"
+        )
     if scenarios is not None:
         return _write_recordings(traces, out, scenarios)
     return _write_scenarios(traces, out)
-
-
-def _unique(found: Sequence[AgentTrace], earlier: Sequence[AgentTrace]) -> list[AgentTrace]:
-    """The traces with ids that can be names of files; raises DataError if one occurs twice."""
-    seen = {trace.id for trace in earlier}
-    for trace in found:
-        trace.id = _file_name(trace.id)
-        if trace.id in seen:
-            raise DataError(f"two conversations have the id {trace.id!r}; expected one each")
-        seen.add(trace.id)
-    return list(found)
 
 
 def _file_name(text: str) -> str:
@@ -71,7 +69,7 @@ def _file_name(text: str) -> str:
 
 
 def _other_traces(path: Path) -> list[AgentTrace]:
-    """The calls of any other format, such as those of voice agents, with their tool calls."""
+    """The calls of any other format, such as those of OpenAI Realtime, with their tool calls."""
     report = ImportReport()
     found = []
     for call in import_files([path], ImportOptions(), report):
@@ -87,70 +85,113 @@ def _other_traces(path: Path) -> list[AgentTrace]:
         found.append(AgentTrace(call.call_id, events))
     for problem in report.problems:
         raise DataError(problem.problem or "cannot be read", place=problem.path)
+    if found:
+        found[0].unread.update(skipped.why for file in report.files for skipped in file.skipped)
     return found
 
 
 def _write_scenarios(traces: Sequence[AgentTrace], out: Path) -> AgentImport:
-    """Cards, and scenarios that a person has to confirm."""
-    cards = cards_of(traces)
+    """Cards, system prompts, and scenarios that a person has to confirm."""
+    by_id: dict[str, AgentTrace] = {}
+    for trace in traces:
+        earlier = by_id.setdefault(trace.id, trace)
+        if earlier is not trace and (earlier.model, earlier.run) == (trace.model, trace.run):
+            raise DataError(f"two conversations have the id {trace.id!r}; expected one each")
+    first = list(by_id.values())
+    cards = cards_of(first)
     for agent, card in cards.items():
         _write_json(out / "cards" / f"{agent}.json", card)
-    for trace in traces:
+    for trace in first:
         note = f"imported from {trace.model}: check every expected step, then set confirmed to true"
         value = {
             "metadata": {"confirmed": False, "note": note},
             "steps": scenario_steps(trace),
         }
         _write_json(out / "scenarios" / f"{trace.id}.json", value)
-    failed = [trace.id for trace in traces if trace.error]
-    notes = [f"{name}: ended with an error; its steps stop there" for name in failed]
-    prompted = sum(any(event.role == "system" for event in trace.events) for trace in traces)
-    if prompted:
+    written = [
+        f"{out / 'cards'}: {show_count(len(cards), 'card')}",
+        f"{out / 'scenarios'}: {show_count(len(first), 'scenario')}",
+    ]
+    notes = [
+        f"{trace.id}: ended with an error; its steps stop there" for trace in first if trace.error
+    ]
+    if further := len(traces) - len(first):
         notes.append(
-            f"the system prompts of {show_count(prompted, 'conversation')} are left out: give "
-            "yours under prompts of the eval file, and what a step needs as a system step"
+            f"{show_count(further, 'conversation')} of other models or runs of these scenarios: "
+            "import them with --scenarios once these are confirmed"
         )
+    prompts = system_prompts(first)
+    for agent, texts in prompts.items():
+        path = out / "prompts" / f"{agent}.md"
+        _write(path, texts[0].encode() + b"\n")
+        others = f", the first of {len(texts)} different ones" if len(texts) > 1 else ""
+        written.append(f"{path}: the system prompt of {agent}{others}")
+    if prompts:
+        named = ", ".join(f"{agent}: prompts/{agent}.md" for agent in prompts)
+        notes.append(f"an eval file next to cards/ uses the prompts with: prompts: {{{named}}}")
+    notes += _unread(first)
     notes.append("the expected steps are what the agent did: confirm or correct each scenario")
-    return AgentImport(
-        [
-            f"{out / 'cards'}: {show_count(len(cards), 'card')}",
-            f"{out / 'scenarios'}: {show_count(len(traces), 'scenario')}",
-        ],
-        notes,
-    )
+    return AgentImport(written, notes)
+
+
+def _unread(traces: Sequence[AgentTrace]) -> list[str]:
+    """By kind, what the traces have and no scenario or recording has."""
+    kinds = list(dict.fromkeys(kind for trace in traces for kind in trace.unread))
+    lines = []
+    for kind in kinds:
+        having = [trace for trace in traces if trace.unread[kind]]
+        count = sum(trace.unread[kind] for trace in having)
+        if count:
+            lines.append(
+                f"left out {count} \N{MULTIPLICATION SIGN} {kind}, first in {having[0].id}"
+            )
+    return lines
+
+
+def _left_out(count: int, kind: str) -> str:
+    return f"left out {count} \N{MULTIPLICATION SIGN} {kind}"
 
 
 def _write_recordings(traces: Sequence[AgentTrace], out: Path, scenarios: Path) -> AgentImport:
     """Recordings of confirmed scenarios: one folder per model, one file per scenario."""
-    from callscore.store.strict_yaml import read_yaml
-
     known = {path.stem: path for path in scenario_files(scenarios)}
-    written: dict[str, int] = {}
-    notes = []
+    by_file: dict[tuple[str, str], list[AgentTrace]] = {}
     for trace in traces:
-        if trace.id not in known:
+        by_file.setdefault((_file_name(trace.model), trace.id), []).append(trace)
+    notes = _unread(traces)
+    written: dict[str, int] = {}
+    for (model, name), found in by_file.items():
+        if len({trace.run for trace in found}) < len(found):
+            raise DataError(f"two conversations have the id {name!r}; expected one each")
+        if name not in known:
             raise DataError(
-                f"no scenario of the name {trace.id!r} in {scenarios}; "
+                f"no scenario of the name {name!r} in {scenarios}; "
                 f"expected one such as {', '.join(list(known)[:3])}"
             )
-        value: Any = read_yaml(known[trace.id]).value
-        steps = value.get("steps") if isinstance(value, Mapping) else None
-        if not isinstance(steps, list):
-            raise DataError("expected a scenario with steps", place=str(known[trace.id]))
-        if is_unconfirmed(value):
-            raise DataError(
-                "is not confirmed; expected a person to check the expected steps and to set "
-                "metadata.confirmed to true",
-                place=str(known[trace.id]),
-            )
-        document, strays = recording(trace, trace.id, steps)
+        document, strays = recording(found, name, _confirmed_steps(known[name]))
         if strays:
-            notes.append(f"{trace.id}: {show_count(strays, 'tool call')} where no step is expected")
-        folder = out / _file_name(trace.model)
-        _write_json(folder / f"{trace.id}_out.json", document)
-        written[str(folder)] = written.get(str(folder), 0) + 1
+            notes.append(f"{name}: {show_count(strays, 'tool call')} where no step is expected")
+        _write_json(out / model / f"{name}_out.json", document)
+        written[str(out / model)] = written.get(str(out / model), 0) + 1
     lines = [f"{folder}: {show_count(count, 'recording')}" for folder, count in written.items()]
     return AgentImport(lines, notes)
+
+
+def _confirmed_steps(path: Path) -> list[Any]:
+    """The steps of a scenario that a person has confirmed; raises DataError for any other."""
+    from callscore.store.strict_yaml import read_yaml
+
+    value: Any = read_yaml(path).value
+    steps = value.get("steps") if isinstance(value, Mapping) else None
+    if not isinstance(steps, list):
+        raise DataError("expected a scenario with steps", place=str(path))
+    if is_unconfirmed(value):
+        raise DataError(
+            "is not confirmed; expected a person to check the expected steps and to set "
+            "metadata.confirmed to true",
+            place=str(path),
+        )
+    return steps
 
 
 def is_unconfirmed(scenario: Mapping[str, Any]) -> bool:
@@ -159,14 +200,12 @@ def is_unconfirmed(scenario: Mapping[str, Any]) -> bool:
     return isinstance(metadata, Mapping) and metadata.get("confirmed") is False
 
 
-def _write_cases(gold: Mapping[str, GoldCalls], out: Path) -> AgentImport:
+def _write_cases(
+    gold: Mapping[str, GoldCalls], skipped: Mapping[str, int], out: Path
+) -> AgentImport:
     """Cases with gold calls, and the outputs of models."""
     cases, outputs = [], []
-    judged = {name: case for name, case in gold.items() if case.expected is not None}
-    open_cases = len(gold) - len(judged)
-    if not judged:
-        raise DataError("no case has expected calls; expected other categories than live_relevance")
-    for name, case in judged.items():
+    for name, case in gold.items():
         tools = case.tools if isinstance(case.tools, list) else []
         cases.append(
             {
@@ -183,8 +222,10 @@ def _write_cases(gold: Mapping[str, GoldCalls], out: Path) -> AgentImport:
     if outputs:
         _write_lines(out / "outputs.jsonl", outputs)
         written.append(f"{out / 'outputs.jsonl'}: {show_count(len(outputs), 'output')}")
-    notes = [f"{show_count(open_cases, 'case')} of live_relevance left out: no expected calls"]
-    return AgentImport(written, notes if open_cases else [])
+    return AgentImport(
+        written,
+        [f"left out {count} \N{MULTIPLICATION SIGN} {kind}" for kind, count in skipped.items()],
+    )
 
 
 def _write_json(path: Path, value: Any) -> None:

@@ -34,7 +34,8 @@ from callscore.evaluate.scorer import LineSinks, OnCase, OnLines, OnProgress, Si
 from callscore.store.address import StoreAddress, read_address
 from callscore.store.files import atomic_write, check_new_folder, check_targets
 from callscore.store.memory_records import numbered_lines, record_rows
-from callscore.store.parquet_cases import is_parquet, local_path, parquet_lines
+from callscore.store.parquet_cases import is_parquet, parquet_lines
+from callscore.store.remote_files import is_remote, local_path
 from callscore.store.verdict_records import to_file_record
 from callscore.store.worklists import check_worklist, worklist_writer
 
@@ -223,12 +224,14 @@ class OutputPaths(msgspec.Struct, frozen=True):
 
     def check(self, inputs: Iterable[StoreAddress], *others: Path | None) -> None:
         """Refuse files that cannot be written or that the job reads; `others` are written too."""
+        remote = None
         if self.parquet is not None:
             from callscore.report.parquet import load_pyarrow
 
             load_pyarrow()
             check_new_folder(self.parquet)
-        check_targets((*self.files, *others), inputs)
+            remote = self.parquet if is_remote(self.parquet) else None
+        check_targets((*(file for file in self.files if file is not remote), *others), inputs)
         if self.open_items is not None:
             check_worklist(self.open_items)
 
@@ -280,7 +283,7 @@ def read_other_files(config: ScoreConfig, *, need_output: bool = True) -> ScoreC
     """The config with the cases of files that are not JSON Lines; raises DataError.
 
     These are `.json` files that have only one, Parquet, and scenarios of other packages
-    (`SUITE:FOLDER`). A file may be named by a `file://` URL.
+    (`SUITE:FOLDER`). A URL names a file on this machine (`file://`) or Parquet on another one.
     """
     if ":" in "".join(map(str, config.cases)):
         from callscore.config.scenarios import with_scenario_cases

@@ -19,11 +19,14 @@ _EXAMPLES = {"string": "text", "integer": 1, "number": 1.5, "boolean": True, "ar
 _MAX_DEPTH = 8
 
 
-def tools_of(paths: Sequence[Path]) -> list[Tool]:
-    """The tools that files define; raises DataError if a file defines none, or a tool twice."""
+def tools_of(paths: Sequence[Path], left_out: list[str]) -> list[Tool]:
+    """The tools that files define; raises DataError if a file defines none, or a tool twice.
+
+    What they define besides is named in `left_out`.
+    """
     found: dict[str, Tool] = {}
     for path in paths:
-        tools = read_tools(read_yaml(path).value)
+        tools = read_tools(read_yaml(path).value, left_out)
         if not tools:
             raise DataError(
                 "defines no tool; expected OpenAI tool schemas, the answer of an MCP server to "
@@ -98,6 +101,10 @@ def _example(schema: Any, depth: int) -> Any:
     for key in ("enum", "examples"):
         if isinstance(schema.get(key), list) and schema[key]:
             return schema[key][0]
+    for key in ("anyOf", "oneOf", "allOf"):
+        for one in schema.get(key) or ():
+            if isinstance(one, Mapping) and one.get("type") != "null":
+                return _example(one, depth + 1)
     kind = schema.get("type")
     kind = next((one for one in kind if one != "null"), "") if isinstance(kind, list) else kind
     if kind == "object":

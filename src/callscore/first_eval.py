@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import msgspec
 
-from callscore.config.eval_schema import eval_schema
+from callscore.config.file import eval_schema
 from callscore.core.errors import CallscoreError, UsageError
 from callscore.report.numbers import show_count
 from callscore.store.files import atomic_write
@@ -46,9 +46,9 @@ class Choices(msgspec.Struct, frozen=True):
     budget_usd: float = 5.0
 
 
-def providers_with_keys(environment: Mapping[str, str] = os.environ) -> list[KnownProvider]:
+def providers_with_keys() -> list[KnownProvider]:
     """The providers whose key is in the environment."""
-    return [model for model in KNOWN_PROVIDERS if environment.get(model.key)]
+    return [model for model in KNOWN_PROVIDERS if os.environ.get(model.key)]
 
 
 def render_eval(choices: Choices) -> str:

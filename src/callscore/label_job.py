@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from callscore.app import line_writer
-from callscore.core.errors import DataError, UsageError
+from callscore.core.errors import DataError, StoreError, UsageError
 from callscore.core.judging import Question
-from callscore.core.labelling import CallTranscript, Label, LabelItem, Labelling, unescape_formula
+from callscore.core.labelling import (
+    CallTranscript,
+    FileLabelling,
+    Label,
+    LabelItem,
+    Labelling,
+    unescape_formula,
+)
 from callscore.core.strict_json import DECODE_ERRORS
 from callscore.evaluate.worklist import open_items
 from callscore.import_job import load_case_config, load_form, read_source
@@ -41,6 +49,7 @@ from callscore.labelling.sheet import (
 from callscore.metrics.forms.form import qa_config
 from callscore.stats.agreement import cohen_kappa, observed_agreement
 from callscore.store.files import Line, atomic_write, check_targets, lines_of
+from callscore.store.scenario_files import read_text, scenario_files
 from callscore.store.worklists import OpenItem, check_worklist, read_open_items, worklist_writer
 from callscore.suites.registry import labelling_of, rules_for
 
@@ -59,6 +68,12 @@ class LabelJob(msgspec.Struct, frozen=True):
     notes: Sequence[str] = ()
     """Parts of the form that are not used."""
 
+    @property
+    def names(self) -> tuple[str, str]:
+        """What is labelled and what is written: calls and cases, or scenarios and scenarios."""
+        is_file = isinstance(self.labelling, FileLabelling)
+        return (f"{self.task}s", f"{self.task}s") if is_file else ("calls", "cases")
+
 
 def prepare_labelling(
     transcripts: Sequence[Path], task: str, config: Path | None, form: Path | None
@@ -67,14 +82,29 @@ def prepare_labelling(
     labelling = labelling_of(task)
     settings = _load_config(task, labelling, config, form)
     notes = settings["form"].get("notes", ()) if form is not None else ()
-    calls = [_call(line) for line in lines_of(transcripts)]
+    calls = [*_read_calls(transcripts, task, labelling)]
     if not calls:
         raise UsageError(f"{', '.join(map(str, transcripts))}: contains no call")
     name, lines = Counter(call.name for call in calls).most_common(1)[0]
     if lines > 1:
-        raise UsageError(f"call {name!r} is on {lines} lines; expected one line per call")
+        raise UsageError(f"call {name!r} is there {lines} times; expected every call once")
     items = [item for call in calls for item in _items(call, task, labelling, settings)]
     return LabelJob(calls, task, labelling, settings, items, notes)
+
+
+def _read_calls(paths: Sequence[Path], task: str, labelling: Labelling) -> Iterator[CallTranscript]:
+    """The calls of files of transcripts, or of the folders of a task whose calls are files."""
+    for path in paths:
+        if isinstance(labelling, FileLabelling):
+            for file in scenario_files(path):
+                try:
+                    yield labelling.read_call(file.stem, read_text(file))
+                except DataError as error:
+                    raise error.with_place(str(file)) from None
+        elif path.is_dir():
+            raise UsageError(f"{path} is a folder; {task} is labelled in a file of transcripts")
+        else:
+            yield from map(_call, lines_of([path]))
 
 
 def _items(
@@ -162,7 +192,7 @@ def make_cases(job: LabelJob, sheets: Sequence[Labels], resolved: Labels, out: P
         by_call.setdefault(item.call_id, []).append(item)
     unfinished: dict[str, int] = {}
     cases = 0
-    with line_writer(out) as write:
+    with _case_writer(job, out) as write:
         for call in job.calls:
             items = by_call[call.name]
             missing = {item.key for item in missing_items(items, labels)}
@@ -172,7 +202,7 @@ def make_cases(job: LabelJob, sheets: Sequence[Labels], resolved: Labels, out: P
                 continue
             cases += 1
             labelled = labels_of_call(items, labels)
-            write(_case(call, job, job.labelling.expected_outcome(call, labelled, job.config)))
+            write(call, job.labelling.expected_outcome(call, labelled, job.config))
         if not cases:
             raise DataError(
                 f"no call is fully labelled: {sum(unfinished.values())} items are open or disputed"
@@ -186,6 +216,30 @@ def make_cases(job: LabelJob, sheets: Sequence[Labels], resolved: Labels, out: P
         len(pairs),
         sorted(unknown),
     )
+
+
+WriteCase = Callable[[CallTranscript, Mapping[str, Any]], None]
+"""Writes the outcome that people expect of a call."""
+
+
+@contextmanager
+def _case_writer(job: LabelJob, out: Path) -> Iterator[WriteCase]:
+    """Writes lines of a case file, or for a task whose calls are files, files of a new folder."""
+    if not isinstance(job.labelling, FileLabelling):
+        with line_writer(out) as write:
+            yield lambda call, expected: write(_case(call, job, expected))
+        return
+    files: dict[str, Mapping[str, Any]] = {}
+    yield lambda call, expected: files.__setitem__(call.name, expected)
+    try:
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise UsageError(f"{out}: expected a new or an empty folder to write to")
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{out}: cannot be written: {error.strerror}") from None
+    for name, value in files.items():
+        with atomic_write(out / f"{name}.json") as file:
+            file.write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
 
 
 def _case(call: CallTranscript, job: LabelJob, expected: Mapping[str, Any]) -> dict[str, Any]:

@@ -68,6 +68,109 @@ def test_tools_become_a_card_a_scenario_and_an_eval_file_that_runs(
     assert '{"id":1,"kind":"a"}' in (tmp_path / "scenarios" / "first.yaml").read_text()
 
 
+PET = {"$ref": "#/components/schemas/Pet"}
+PETS: dict[str, Any] = {
+    "openapi": "3.0.3",
+    "paths": {
+        "/pets": {
+            "post": {
+                "operationId": "add",
+                "parameters": [{"name": "X-Trace", "in": "header", "schema": {}}],
+                "requestBody": {"content": {"application/json": {"schema": PET}}},
+            },
+            "put": {
+                "operationId": "replace",
+                "requestBody": {
+                    "required": True,
+                    "content": {"application/json": {"schema": {"type": "array", "items": PET}}},
+                },
+            },
+            "patch": {
+                "operationId": "photo",
+                "requestBody": {"content": {"image/png": {"schema": {"type": "string"}}}},
+            },
+        }
+    },
+    "components": {
+        "schemas": {
+            "Id": {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}},
+            "Pet": {
+                "allOf": [
+                    {"$ref": "#/components/schemas/Id"},
+                    {"properties": {"friend": PET, "tags": {"type": "array", "items": PET}}},
+                ]
+            },
+        }
+    },
+}
+FIELDS = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "integer"},
+        "friend": {},
+        "tags": {"type": "array", "items": {}},
+    },
+    "required": ["id"],
+}
+VERSION_2 = {
+    "swagger": "2.0",
+    "paths": {
+        "/pets/{id}": {
+            "put": {
+                "operationId": "replace",
+                "parameters": [
+                    {"name": "id", "in": "path", "required": True, "type": "integer"},
+                    {"name": "pet", "in": "body", "schema": {"$ref": "#/definitions/Pet"}},
+                ],
+            }
+        }
+    },
+    "definitions": {"Pet": {"properties": {"kind": {"enum": ["a"]}}, "required": ["kind"]}},
+}
+
+
+def started(folder: Path, tools: Any) -> tuple[str, dict[str, Any]]:
+    (folder / "tools.json").write_text(json.dumps(tools))
+    path = folder / "eval.yaml"
+    done = run("init", "--agents", "--tools", folder / "tools.json", "--yes", "--file", path)
+    assert done.returncode == 0, done.stderr
+    card = read_json(folder / "cards" / "assistant.json")
+    return done.stdout, {tool["name"]: tool["parameters"] for tool in card["tools"]}
+
+
+def test_schemas_of_openapi_have_no_references_and_every_field(tmp_path: Path) -> None:
+    said, found = started(tmp_path, PETS)
+    assert found["add"] == FIELDS, "allOf is one object, a circle accepts any value"
+    body = found["replace"]["properties"]["body"]
+    assert (body["type"], body["items"], found["replace"]["required"]) == (
+        "array",
+        FIELDS,
+        ["body"],
+    )
+    assert "left out add: the header parameter X-Trace" in said
+    assert "left out photo: a body of the type image/png" in said
+
+
+def test_operations_of_openapi_2_keep_their_body_and_types(tmp_path: Path) -> None:
+    _, found = started(tmp_path, VERSION_2)
+    assert found["replace"] == {
+        "type": "object",
+        "properties": {"id": {"type": "integer"}, "kind": {"enum": ["a"]}},
+        "required": ["id", "kind"],
+    }
+
+
+def test_tools_that_an_api_carries_out_and_further_pages_are_named(tmp_path: Path) -> None:
+    (tmp_path / "openai").mkdir()
+    either = {"anyOf": [{"type": "null"}, {"type": "integer"}]}
+    look = {"name": "look", "parameters": {"type": "object", "properties": {"id": either}}}
+    said, _ = started(tmp_path / "openai", {"tools": [look, {"type": "web_search"}]})
+    assert "left out a tool of the type web_search" in said
+    assert '{"id":1}' in (tmp_path / "openai" / "scenarios" / "first.yaml").read_text()
+    said, _ = started(tmp_path, {"result": {"tools": [look], "nextCursor": "2"}})
+    assert "left out further pages of tools/list" in said
+
+
 @pytest.mark.parametrize(
     ("text", "options", "says"),
     [

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from callscore.core.errors import UsageError
-from callscore.demo import sample_calls
 from callscore.export.query import QueryLimits, run_query
 from command_server import NEVER_S
 from commands import CompletedCommand, run, run_in_new_process, start
+from eval_files import write_small_project
 
 EVAL = """
 name: tiny
@@ -33,12 +33,9 @@ ENDLESS = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELEC
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a finished run and its tables."""
     folder = tmp_path_factory.mktemp("project")
-    with sample_calls() as config:
-        lines = config.cases[0].read_bytes().splitlines(keepends=True)
-        (folder / "cases.jsonl").write_bytes(b"".join(lines[:4]))
-    (folder / "eval.yaml").write_text(EVAL, encoding="utf-8")
+    eval_file = write_small_project(folder, EVAL)
     results = ("--results", folder / "results.jsonl", "--parquet", folder / "run.parquet")
-    assert run("run", folder / "eval.yaml", *results).returncode == 0
+    assert run("run", eval_file, *results).returncode == 0
     (folder / "secret.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     return folder
 

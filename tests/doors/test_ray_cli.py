@@ -4,7 +4,6 @@ process.
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -20,7 +19,7 @@ from command_server import NEVER_S
 from eval_files import cases_file, eval_file
 from postgres_server import PostgresServer
 from random_calls.dataset import make_dataset
-from ray_nodes import NODE_KEY, RayNodes, kill, ray_nodes, write_token
+from ray_nodes import RayNodes, kill, kill_one, ray_nodes, write_token
 from scored_calls import write_records
 from shared_runs import SHORT_LEASE_S, SLOTS, SharedTrial, local_results, shared_trial
 
@@ -146,10 +145,10 @@ def test_a_wrong_and_a_missing_token_are_refused(
 def test_a_killed_process_of_a_node_changes_nothing(cases: Path, cluster: RayNodes) -> None:
     expected = score(cases, "--workers", 1)
     with commands.start("score", cases, "--engine", "ray", env=cluster.env) as process:
-        commands.wait_for(lambda: len(cluster.computing()), 1)
-        os.kill(cluster.computing()[0], signal.SIGKILL)
+        kill_one(cluster.computing)
         out, err = process.communicate()
     assert (process.returncode, out) == (0, expected.stdout), err
+    assert cluster.files_with_a_key() == []
 
 
 def test_no_key_token_or_word_of_a_call_is_in_a_file_of_ray(
@@ -159,10 +158,7 @@ def test_no_key_token_or_word_of_a_call_is_in_a_file_of_ray(
     few = write_records(tmp_path, "cases", [*map(case, range(9))])
     done = score(few, "--engine", "ray", env=cluster.env)
     assert done.returncode == 0, done.stderr
-    hidden = [text.encode() for text in (commands.KEY, NODE_KEY, cluster.token, SECRET_WORDS)]
-    files = cluster.files()
-    assert len(files) > 10
-    assert [path for path in files if any(text in path.read_bytes() for text in hidden)] == []
+    assert cluster.files_with_a_key(SECRET_WORDS) == []
 
 
 @pytest.mark.parametrize(
@@ -197,6 +193,7 @@ def test_a_killed_node_changes_nothing(cases: Path, cluster: RayNodes) -> None:
         kill(added)
         out, err = process.communicate()
     assert (process.returncode, out) == (0, expected.stdout), err
+    assert cluster.files_with_a_key() == []
 
 
 @pytest.mark.slow
@@ -214,6 +211,7 @@ def test_a_killed_command_leaves_no_file_and_no_work(
     commands.wait_for(lambda: -len(cluster.computing()), 0)
     again = commands.run(*command, env=cluster.env)
     assert (again.returncode, (tmp_path / "results").exists()) == (0, True), again.stderr
+    assert cluster.files_with_a_key() == []
 
 
 @pytest.mark.slow
@@ -229,7 +227,7 @@ def test_a_cluster_that_demands_no_token_gets_no_data(cases: Path) -> None:
     ("store", "options", "message"),
     [
         ("runs.db", (), "the nodes need a store that they reach"),
-        ("postgresql://u@localhost/evals", ("--race",), "are sent by one process"),
+        ("postgresql://u@localhost/evals", ("--race",), "like `callscore work`, only share a full"),
         ("postgresql://u@localhost/evals", ("--rescore", "1"), "--rescore sends nothing"),
     ],
 )
@@ -243,6 +241,15 @@ def test_a_run_that_nodes_cannot_share_is_refused(
     given = ("--engine", "ray", "--ray-address", "a:1", *options)
     done = commands.run("run", config, *given, env=env)
     assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+
+
+def test_a_run_in_batches_is_refused_on_nodes(tmp_path: Path) -> None:
+    cases_file(tmp_path, 1)
+    model = {"name": "a", "provider": "openai", "model": "m", "mode": "batch"}
+    config = eval_file(tmp_path, [model], store="postgresql://u@localhost/evals")
+    env = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0", "OPENAI_API_KEY": "x"}
+    done = commands.run("run", config, "--engine", "ray", "--ray-address", "a:1", env=env)
+    assert (done.returncode, "`mode: batch`" in done.stderr) == (2, True), done.stderr
 
 
 REQUESTS = 256
@@ -272,9 +279,7 @@ def test_the_nodes_send_requests_with_their_own_keys(
         assert paid == [(3,)]
         assert postgres.execute("SELECT 1 FROM callscore.workers") == []
         assert (tmp_path / "shared.jsonl").read_bytes() == local_results(trial)
-    hidden = [text.encode() for text in (commands.KEY, NODE_KEY, cluster.token)]
-    files = cluster.files()
-    assert [path for path in files if any(text in path.read_bytes() for text in hidden)] == []
+    assert cluster.files_with_a_key() == []
 
 
 @pytest.mark.slow
@@ -307,6 +312,9 @@ def test_a_killed_node_or_process_costs_at_most_its_slots(
         trial.gate.open()
         trial.end(run)
         trial.check(2 * REQUESTS, most_second_sends=number * SLOTS)
+        sent = {request.headers["authorization"] for request in trial.stub.requests}
+        assert sent == {f"Bearer {commands.KEY}"}  # what is looked for in the files
+    assert cluster.files_with_a_key() == []
 
 
 @pytest.mark.slow
@@ -325,3 +333,4 @@ def test_a_killed_driver_is_resumed(
         commands.wait_for(lambda: -len(cluster.working()), 0)
         trial.end(trial.start_run("--resume"))
         trial.check(REQUESTS, most_second_sends=3 * SLOTS if number == signal.SIGKILL else 0)
+    assert cluster.files_with_a_key() == []

@@ -136,14 +136,12 @@ def test_a_step_outside_its_scenario_is_refused(tmp_path: Path) -> None:
     assert "cases.jsonl:1: case 'c': field task: is a step of a scenario; expected `data." in said
 
 
-def test_labels_of_steps_are_refused_and_named_as_verdicts(tmp_path: Path) -> None:
-    cases_file(tmp_path, 1)
+def test_compat_takes_no_labels(tmp_path: Path) -> None:
     label = {"case_id": "EN/1#4", "model": "p", "run": 1, "metric": METRIC, "item": "a"}
     (tmp_path / "labels.jsonl").write_text(json.dumps({**label, "verdict": OFFERED[0]}))
-    for data in (SCENARIOS, ["cases.jsonl", SCENARIOS]):
-        path = eval_file(tmp_path, [PERFECT], data=data, judge="offline")
-        said = refused("run", path, "--labels", tmp_path / "labels.jsonl")
-        assert "expected it in `verdicts`" in said
+    path = eval_file(tmp_path, [PERFECT], data=scenario_data(mode="compat"))
+    said = refused("run", path, "--labels", tmp_path / "labels.jsonl")
+    assert "expected no labels" in said
 
 
 def test_compat_takes_no_judge(tmp_path: Path) -> None:

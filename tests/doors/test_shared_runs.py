@@ -18,6 +18,7 @@ from callscore.store.address import read_address
 from callscore.store.postgres.connection import connect
 from callscore.store.postgres.membership import take_over
 from callscore.store.postgres.url import DatabaseUrl
+from command_server import NEVER_S
 from linked_namespaces import linked_namespace
 from postgres_server import PostgresServer, postgres_server
 from shared_runs import SHORT_LEASE_S, SLOTS, SharedTrial, local_results, shared_trial
@@ -159,6 +160,25 @@ def test_paid_replies_of_an_outage_outlive_their_process(tmp_path: Path) -> None
         trial.end(trial.start_run("--resume"))
         trial.check(CASES, most_second_sends=SLOTS)
         assert not unwritten(tmp_path)
+
+
+def test_an_outage_with_no_place_for_paid_replies_ends_the_run_with_an_error(
+    tmp_path: Path,
+) -> None:
+    with postgres_server() as server, shared_trial(tmp_path, server, CASES) as trial:
+        trial.gate.hold()
+        run = trial.start_run()
+        trial.wait_until_working(1)
+        (tmp_path / ".callscore").write_text("in the way of the folder")
+        server.stop("immediate")
+        trial.gate.open()
+        _, err = run.communicate(timeout=NEVER_S)
+        assert run.returncode == 4, err
+        assert ".replies: cannot be written: " in err and "are kept nowhere" in err, err
+        (tmp_path / ".callscore").unlink()
+        server.start()
+        trial.end(trial.start_run("--resume"))
+        trial.check(CASES, most_second_sends=SLOTS)
 
 
 @pytest.mark.slow

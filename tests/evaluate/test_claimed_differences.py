@@ -7,7 +7,7 @@ import pytest
 import callscore
 from builders import Json, form, output, qa_case, question
 from callscore.core.scorecard import ModelContrast, Scorecard
-from callscore.stats.claims import unseen_share
+from callscore.stats.claim_limits import unseen_share
 
 CALLS = 40
 

@@ -11,6 +11,7 @@ from callscore.demo import sample_calls
 from callscore.export.sources import scored_source
 from callscore.report.source import ReportSource
 from commands import run
+from eval_files import write_small_project
 
 EVAL = """
 name: tiny
@@ -30,11 +31,8 @@ embedder: none
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an eval file, its data, and one finished run."""
     folder = tmp_path_factory.mktemp("project")
-    with sample_calls() as config:
-        lines = config.cases[0].read_bytes().splitlines(keepends=True)
-        (folder / "cases.jsonl").write_bytes(b"".join(lines[:4]))
-    (folder / "eval.yaml").write_text(EVAL, encoding="utf-8")
-    done = run("run", folder / "eval.yaml", "--json", folder / "card.json")
+    eval_file = write_small_project(folder, EVAL)
+    done = run("run", eval_file, "--json", folder / "card.json")
     assert done.returncode == 0, done.stderr
     return folder
 

@@ -17,7 +17,7 @@ import callscore
 from callscore.config.score import ScoreConfig
 from callscore.core.case import turns
 from callscore.core.errors import DataError, UsageError
-from callscore.export.dossier_signature import load_signer
+from callscore.export.dossier_file import load_signer
 from callscore.export.sources import SourceRequest, open_source, scored_source
 from callscore.export.verification import VerificationResult, verify
 from callscore.report import dossier

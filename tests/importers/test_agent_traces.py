@@ -306,29 +306,38 @@ def test_an_inspect_log_keeps_its_calls_long_texts_and_errors(
     confirm(tmp_path / "desk" / "scenarios")
     call = {"id": "c1", "function": "find", "arguments": {"people": 4}}
     asked = [*OPENAI[:1], {"role": "user", "content": "attachment://a1"}, *OPENAI[2:4]]
-    right = [*asked, {"role": "assistant", "content": "", "tool_calls": [call]}]
-    about = {"epoch": 1, "attachments": {"a1": "A table"}}
+    reply = {"id": "m1", "role": "assistant", "content": "", "tool_calls": [call]}
+    about = {"epoch": 1, "attachments": {"a1": "A table", "a2": FIND["description"]}}
+    used = {"input_tokens": 40, "output_tokens": 7}
+    output = {"choices": [{"message": reply}], "time": 1.5, "usage": used}
+    request = {"tools": [{**FIND, "description": "attachment://a2"}], "output": output}
+    events = [{"event": "span_begin"}, {"event": "model", **request}]
     samples = [
-        {"id": "book", "messages": right, **about},
+        {"id": "book", "messages": [*asked, reply], "events": events, **about},
+        {"id": "book", "messages": [*asked, reply], **about, "epoch": 2},
         {"id": "late", "messages": asked[:3], "error": {"message": "429"}, **about},
     ]
     header = {"eval": {"model": "openai/x"}}
     source = tmp_path / ("log.eval" if is_archive else "log.json")
-    parts = {f"samples/{sample['id']}_epoch_1.json": sample for sample in samples}
+    parts = {f"samples/{one['id']}_epoch_{one['epoch']}.json": one for one in samples}
     source.write_bytes(
         zstd_archive({"header.json": header, **parts})
         if is_archive
         else json.dumps({**header, "samples": samples}).encode()
     )
     imported(source, tmp_path / "again")
-    steps = read_json(tmp_path / "again" / "scenarios" / "book-1.json")["steps"]
+    steps = read_json(tmp_path / "again" / "scenarios" / "book.json")["steps"]
     assert (steps[0], steps[-1]["assistant"]["tool"]) == ({"user": "A table"}, "find")
+    assert read_json(tmp_path / "again" / "cards" / "assistant.json")["tools"] == [FIND]
     scenarios = tmp_path / "desk" / "scenarios"
-    shutil.copy(scenarios / "book.json", scenarios / "book-1.json")
-    shutil.copy(scenarios / "book.json", scenarios / "late-1.json")
+    shutil.copy(scenarios / "book.json", scenarios / "late.json")
     imported(source, tmp_path / "runs", "--scenarios", scenarios)
-    answers = read_json(tmp_path / "runs" / "openai_x" / "late-1_out.json")["runs"][0]["answers"]
+    answers = read_json(tmp_path / "runs" / "openai_x" / "late_out.json")["runs"][0]["answers"]
     assert answers[1] == {"step": 4, "error": "429"}
+    runs = read_json(tmp_path / "runs" / "openai_x" / "book_out.json")["runs"]
+    assert [len(run["answers"]) for run in runs] == [2, 2], "every epoch is a run"
+    assert runs[0]["answers"][1]["latency_ms"] == 1500.0
+    assert runs[0]["answers"][1]["usage"] == {"input_tokens": 40, "output_tokens": 7}
 
 
 def test_a_hand_over_between_agents_is_a_plan(tmp_path: Path) -> None:
@@ -417,7 +426,7 @@ def test_a_hand_over_in_a_voice_call_is_a_plan_and_its_calls_stay(
         {"main": HELLO},
         {"user": WISH},
         {"main": {"workflow_1": {"status": "pending", "steps": [planned]}}},
-        {"bookings": {"tool": "find", "arguments": {"people": 4}}},
+        {"bookings": {"tool": "find", "arguments": {"people": 4}, "tool_call_result": "ok"}},
         {"main": FOUND},
     ]
     confirm(tmp_path / "desk" / "scenarios")
@@ -554,7 +563,7 @@ def test_bfcl_cases_that_demand_any_call_are_left_out_and_counted(
         assert (done.returncode, "no case has expected calls" in done.stderr) == (2, True)
         return
     assert done.returncode == 0, done.stderr
-    assert "2 cases of live_relevance left out" in done.stdout
+    assert "left out 2 × live_relevance of BFCL" in done.stdout
     assert [line["case_id"] for line in score(tmp_path / "bfcl")] == ["live_irrelevance_1"]
 
 

@@ -5,7 +5,7 @@ import pytest
 from callscore.core.case import Turn
 from callscore.core.judging import JudgeRequest
 from callscore.judges.offline.passages import index_passages
-from callscore.judges.offline.reason_evidence import judge_reason
+from callscore.judges.offline.support import judge_reason
 
 TURNS = [
     Turn("Good morning, thank you for calling Northwind.", 1, "Agent", 0.0),

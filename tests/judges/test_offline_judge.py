@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from callscore.core.case import Failed, Turn
 from callscore.core.judging import Embedder, Judge, JudgeRequest, Question, Verdict
 from callscore.embeddings.encoder import CosineEmbedder
-from callscore.judges.offline.claim_support import strip_markup
 from callscore.judges.offline.judge import (
     ABSTAINING,
     BY_METRIC,
@@ -19,6 +18,7 @@ from callscore.judges.offline.judge import (
     RECALL,
     OfflineJudge,
 )
+from callscore.judges.offline.support import strip_markup
 from callscore.judges.offline.word_lists import find_words, split_words
 from callscore.judges.probes import MASTER_KEYS
 from callscore.suites.calls.qa import task as qa

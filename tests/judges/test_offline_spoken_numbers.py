@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from callscore.core.case import Turn
 from callscore.core.judging import JudgeRequest
-from callscore.judges.offline.claim_support import ClaimSupport, check_support
 from callscore.judges.offline.passages import index_passages
 from callscore.judges.offline.spoken_numbers import (
     certain_number_words,
@@ -17,6 +16,7 @@ from callscore.judges.offline.spoken_numbers import (
     possible_numbers,
     tables,
 )
+from callscore.judges.offline.support import ClaimSupport, check_support
 from callscore.judges.offline.word_lists import _tables as lexicon_tables
 
 

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from callscore.core.case import Turn
 from callscore.core.judging import JudgeRequest
-from callscore.judges.offline.claim_support import check_support
 from callscore.judges.offline.passages import PassageIndex, index_passages
-from callscore.judges.offline.reason_evidence import judge_reason
+from callscore.judges.offline.support import check_support, judge_reason
 from callscore.suites.calls.structure import split_sentences
 
 CALL = (

@@ -3,9 +3,9 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from callscore.metrics.facts.extraction import DIGITS_AND_WORD
 from callscore.metrics.facts.lexicon import MOST_CACHED, MeaningCache, lexicon, words_before
 from callscore.metrics.facts.moments import date_at, may_be_moment, time_at
-from callscore.metrics.facts.quantities import DIGITS_AND_WORD
 
 LANGUAGES = ("en", "es", "fr", "de", "hi", "ko", "zh", "ja", "pt", "it", None)
 WORDS = sorted(

@@ -8,8 +8,8 @@ from hypothesis import given
 
 from callscore.core.case import Malformed
 from callscore.core.judging import Item
-from callscore.suites.calls.questions import has_item
 from callscore.suites.calls.translation import outcomes
+from callscore.suites.calls.verdict_rules import has_item
 from properties.test_laws import NOISE, for_every_task, seeded_dice, thoroughly
 from properties.trial import TASKS, examined, steady
 from random_calls import tasks as random_tasks

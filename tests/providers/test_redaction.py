@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.providers.redaction import LONGEST, excerpt, redact, without_secrets
+from callscore.providers.secrets import LONGEST, excerpt, redact, without_secrets
 from growth import grows_in_line
 from provider_calls import KEY, ask, expect_response, spec
 from stub_servers import (

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 import callscore
 from callscore.core.case import Case, Prompt, Reply
-from callscore.core.errors import ConfigError
 from callscore.core.provider import CaseProvider, ProviderRequest, ProviderResponse
 from callscore.providers.simulated import SimulatedProvider
 from callscore.store.files import lines_of
@@ -118,22 +117,6 @@ def test_it_says_that_it_is_simulated_and_needs_the_case() -> None:
     assert (
         answered(provider, provider.request_for(sample_cases()[0], PROMPT, 1)).model == "simulated"
     )
-
-
-@pytest.mark.parametrize(
-    ("params", "words"),
-    [
-        ({"wrong_score": 1}, "wrong_score"),
-        ({"refusals": 1.5}, "refusals must be between 0 and 1"),
-        ({"seed": "x"}, "Expected `int`"),
-        ({"latency_ms": -1}, "latency_ms"),
-    ],
-)
-def test_wrong_params_are_refused_with_those_that_exist(params: dict[str, Any], words: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        simulated(**params)
-    assert words in str(caught.value)
-    assert "fabricated_facts" in str(caught.value)
 
 
 def scenario(expected: dict[str, Any]) -> Case:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.report.details.text_diff import MAX_TOKENS, DiffPart, diff_texts
+from callscore.report.html.comparison_section import MAX_TOKENS, DiffPart, diff_texts
 
 
 @pytest.mark.parametrize(

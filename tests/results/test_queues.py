@@ -11,12 +11,11 @@ import callscore
 from builders import Json, qa_case, question
 from callscore.results import open_results
 from callscore.results.port import VerdictFilter
+from callscore.results.review_queues import next_open_item, stale_items
 from callscore.results.reviews import (
     RunReviewer,
     item_of,
-    next_open_item,
     review_of,
-    stale_items,
     write_review,
 )
 
@@ -61,9 +60,10 @@ def test_an_item_without_a_verdict_needs_no_reason_and_waits_again_with_its_refe
 
         run_cases(tmp_path, [question("Q1", score=0), question("Q2")])
         assert results.verdicts_of_people(2) == b""
-        ((stale, said),) = stale_items(results, 2)
+        (found,) = stale_items(results, 2)
+        stale = found.key(results, 2)
         assert stale == key
-        assert [one.review.word for one in said] == [item.words[0]]
+        assert [one.review.word for one in found.standing] == [item.words[0]]
         again = item_of(results, 2, stale)
         assert again.history == []
         of_run = ada._replace(run=2)

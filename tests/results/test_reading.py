@@ -16,7 +16,7 @@ from callscore.core.errors import ConfigError
 from callscore.core.scorecard import AS_RECOMMENDED, Decide, Scorecard
 from callscore.results import open_results
 from callscore.results.port import QueryError, Reading
-from callscore.results.stored import StoredResults
+from callscore.results.stored_results import StoredResults
 
 WEIGHTS = {"qa": 0.1, "entity": 0.2, "text": 0.3, "translation": 0.4}
 WORKLOAD = {"translation": 0.25}

@@ -15,7 +15,7 @@ from callscore.report.source import Answer
 from callscore.results import open_results
 from callscore.results.port import VerdictFilter, VerdictItem
 from callscore.results.reviews import RunReviewer, item_of, key_of, review_of, write_review
-from callscore.results.stored import StoredResults
+from callscore.results.stored_results import StoredResults
 from callscore.store.files import Line
 from eval_files import eval_file
 from judging_stub import answer_as_judge, judge_entry, judge_requests

@@ -25,7 +25,7 @@ from callscore.results.port import (
     QueryError,
     VerdictFilter,
 )
-from callscore.results.stored import StoredResults
+from callscore.results.stored_results import StoredResults
 from callscore.results.writer import leader_of
 from callscore.store.results_index import index_path
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,9 +12,15 @@ import pytest
 import callscore
 from builders import Json
 from callscore.core.race import RaceCard
+from callscore.core.scenarios import ScenarioData, ScenarioSettings
 from callscore.report.race_text import describe_guarantee
+from callscore.runner.cases import ScenarioSteps
+from callscore.store.scenario_files import SCENARIO_FILES
+from callscore.suites.registry import scenario_suite
 from commands import run
 from eval_files import cases_file, eval_file, read_json
+from orchestration_data import SCENARIOS as PUBLIC
+from orchestration_data import needs_fixtures
 from scenario_runs import PERFECT, SAMPLES, scenario_data
 
 WORSE: Json = {
@@ -128,3 +135,68 @@ def test_a_race_of_calls_and_scenarios_with_own_history_is_shown_in_the_terminal
     assert done.returncode == 0, done.stderr
     documents = read_json(tmp_path / "card.json")["orchestration"]
     assert documents["p"]["x_extension"]["free_running"]["scenarios"] > 0
+
+
+def scenarios_by_call(folders: Sequence[ScenarioData]) -> list[set[str]]:
+    """The scenarios of every call from which a race draws, as `LANG/ID`."""
+    steps = ScenarioSteps(
+        scenario_suite().open_cases(folders, ScenarioSettings(), None, SCENARIO_FILES)
+    )
+    steps.survey()
+    calls = steps.index_calls(lambda call, loaded: None)
+    found = []
+    for call, tasks in calls.tasks.items():
+        found.append({step.case.id.rpartition("#")[0] for step in calls.cases(call)})
+        assert len(tasks) == len(found[-1]), "one score per scenario"
+    return found
+
+
+def test_a_block_has_the_scenarios_of_equal_steps_whatever_their_files_are_called(
+    tmp_path: Path,
+) -> None:
+    sample = SAMPLES / "orchestration"
+    names = sorted(path.name for path in (sample / "scenarios" / "EN").iterdir())
+    for lang in ("EN", "KO"):
+        (tmp_path / lang).mkdir()
+    for name, other in zip(names, [*names[1:], "new.yaml"], strict=True):
+        for lang, to in (("EN", name), ("KO", other)):
+            shutil.copy(sample / "scenarios" / "EN" / name, tmp_path / lang / to)
+    (tmp_path / "KO" / names[1]).unlink()  # the twin of the first one
+    cards = sample / "cards" / "EN"
+    found = scenarios_by_call([ScenarioData(tmp_path / lang, cards) for lang in ("EN", "KO")])
+    ids = [Path(name).stem for name in [*names, "new.yaml"]]
+    pairs = [{f"EN/{ids[at]}", f"KO/{ids[at + 1]}"} for at in range(1, len(names))]
+    assert sorted(map(sorted, found)) == sorted(map(sorted, [{f"EN/{ids[0]}"}, *pairs]))
+
+
+@needs_fixtures
+def test_the_public_scenarios_of_two_languages_are_190_pairs() -> None:
+    folders = [
+        ScenarioData(PUBLIC / lang / "scenario_data", PUBLIC / lang / "multiagent_cards")
+        for lang in ("EN", "KO")
+    ]
+    found = scenarios_by_call(folders)
+    pairs = [scenarios for scenarios in found if len(scenarios) == 2]
+    same = [pair for pair in pairs if len({place.partition("/")[2] for place in pair}) == 1]
+    assert (len(found), len(pairs), len(same)) == (251, 190, 19)
+
+
+def test_a_race_over_two_languages_draws_twins_together(tmp_path: Path, data: Json) -> None:
+    english = Path(data["orchestration"]["scenarios"])
+    names = sorted(path.stem for path in english.iterdir())
+    korean = tmp_path / "KO"
+    korean.mkdir()
+    for name, twin in zip(names, reversed(names), strict=True):  # no file has its twin's name
+        text = (english / f"{twin}.yaml").read_text(encoding="utf-8")
+        (korean / f"{name}.yaml").write_text(f"twin: {twin}\n{text}", encoding="utf-8")
+    cards = data["orchestration"]["cards"]
+    shutil.copytree(english, tmp_path / "EN")
+    scenarios = [str(tmp_path / "EN"), str(korean)]
+    both = scenario_data(scenarios=scenarios, cards=[cards, cards])
+    config = eval_file(tmp_path, [PERFECT, WORSE], data=both)
+    card = callscore.run(config, race=True)
+    race, winner = card.race, card.model("p").tasks["scenario"]
+    assert isinstance(race, RaceCard)
+    assert (race.decision, race.of_blocks) == ("p", 60)
+    assert winner.calls == race.models[0].blocks and winner.n == 2 * winner.calls
+    assert race.models[1].requests < race.models[1].of_requests / 2

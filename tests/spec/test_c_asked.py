@@ -20,8 +20,8 @@ from callscore.core.provider import ProviderResponse
 from callscore.core.scorecard import Scorecard
 from callscore.evaluate.cases import NamesInData
 from callscore.providers.baseline import BaselineProvider
-from callscore.providers.schemas import fits_output_format
 from callscore.providers.simulated import SimulatedProvider
+from callscore.providers.wire_format import fits_output_format
 from callscore.suites.registry import noise_of, rules_of
 from commands import run
 from eval_files import eval_file

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import ttest_rel
 
-from callscore.stats.claims import ClaimInput, FinalValues, claim_scores
+from callscore.stats.claim_limits import ClaimInput, FinalValues, claim_scores
 from callscore.stats.contributions import MetricShape, ModelShape, TaskShape
 from callscore.stats.differences import (
     Contrast,

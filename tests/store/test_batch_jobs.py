@@ -12,23 +12,14 @@ from callscore.core.batch import BatchItem, BatchJob, JobState
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import UsageError
 from callscore.core.run import CachedReply, RunItem
-from callscore.store.address import StoreAddress, open_store, purge_store, read_address
+from callscore.store.address import StoreAddress, open_store, purge_store
 from callscore.store.journal import Journal
 from callscore.store.protocol import RunLedger
 from callscore.store.recovery.salvage import salvage
 from callscore.store.run_records import RunHeader
-from postgres_server import PostgresServer
 
 HEADER = RunHeader("x", "config", "data", 3)
 ITEMS = [BatchItem(f"c{n}", 1, "qa", bytes([n]) * 32, 0.5) for n in range(3)]
-
-
-@pytest.fixture(params=["file", "postgres"])
-def address(tmp_path: Path, request: pytest.FixtureRequest) -> StoreAddress:
-    if request.param == "file":
-        return tmp_path / "runs.db"
-    server: PostgresServer = request.getfixturevalue("postgres")
-    return read_address(server.new_store(), tmp_path)
 
 
 def job_of(run: RunLedger, token: str = "11" * 8, state: JobState = "planned") -> BatchJob:

@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 import pytest
 
 from callscore.core.case import Failed
 from callscore.core.errors import StoreError, UsageError
-from callscore.store.address import StoreAddress, open_store, read_address
+from callscore.store.address import StoreAddress, open_store
 from callscore.store.protocol import RunLedger, Store
 from command_server import NEVER_S
-from postgres_server import PostgresServer
 from run_cases import HEADER, cached_reply_for, item_for, work_for
-
-
-@pytest.fixture(params=["file", "postgres"])
-def address(tmp_path: Path, request: pytest.FixtureRequest) -> StoreAddress:
-    if request.param == "file":
-        return tmp_path / "journal.db"
-    server: PostgresServer = request.getfixturevalue("postgres")
-    return read_address(server.new_store(), tmp_path)
-
-
-@pytest.fixture
-def store(address: StoreAddress) -> Iterator[Store]:
-    with open_store(address) as opened:
-        yield opened
 
 
 def keep(run: RunLedger, *numbers: int) -> None:

@@ -16,12 +16,11 @@ import pytest
 
 from callscore.core.errors import DataError, StoreError
 from callscore.core.events import EventConflict, EventHead, Events, Fault, subject_of
-from callscore.store.address import StoreAddress, open_store, purge_store, read_address
+from callscore.store.address import StoreAddress, open_store, purge_store
 from callscore.store.journal import Journal
 from callscore.store.protocol import Store
 from callscore.store.recovery.salvage import salvage
 from command_server import NEVER_S
-from postgres_server import PostgresServer
 from run_cases import HEADER, cached_reply_for, item_for, work_for
 
 CALL, OTHER = subject_of("call 1"), subject_of("call 2")
@@ -44,20 +43,6 @@ with open_store(read_address(sys.argv[1], Path("."))) as store, store.events() a
             conflicts += 1
     print(conflicts)
 """
-
-
-@pytest.fixture(params=["file", "postgres"])
-def address(tmp_path: Path, request: pytest.FixtureRequest) -> StoreAddress:
-    if request.param == "file":
-        return tmp_path / "runs.db"
-    server: PostgresServer = request.getfixturevalue("postgres")
-    return read_address(server.new_store(), tmp_path)
-
-
-@pytest.fixture
-def store(address: StoreAddress) -> Iterator[Store]:
-    with open_store(address) as opened:
-        yield opened
 
 
 @pytest.fixture

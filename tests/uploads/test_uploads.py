@@ -22,8 +22,7 @@ from callscore.uploads.data_folder import (
     own_name,
 )
 from callscore.uploads.inspection import Inspection, command_of
-from callscore.uploads.limits import ReaderLimits
-from callscore.uploads.worker import inspect_limited, write_limited
+from callscore.uploads.worker import ReaderLimits, inspect_limited, write_limited
 
 FORM = """section,id,question,options,critical,na allowed
 Opening,greet,Was there a greeting?,Yes=5; No=0,,

@@ -11,7 +11,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from callscore.report.markup import tag
-from callscore.results.stored import StoredResults
+from callscore.results.stored_results import StoredResults
 from callscore.web.screen import (
     ROLES,
     Answer,

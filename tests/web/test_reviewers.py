@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 import commands
 from callscore.core.errors import ConfigError
-from callscore.results.stored import StoredResults
+from callscore.results.stored_results import StoredResults
 from callscore.web.reviewers import new_reviewer, read_reviewers
 from callscore.web.screen import Site, WebSession
 from callscore.web.screens import all_routes

@@ -52,7 +52,12 @@ SHOWN = 10
     type=click.Path(path_type=Path),
     help="Label in the terminal; every answer is saved to this CSV file.",
 )
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="The case file to write.")
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    help="The case file to write; of scenarios, the folder.",
+)
 def annotate(
     transcripts: tuple[Path, ...],
     task: str,
@@ -70,6 +75,9 @@ def annotate(
     In a spreadsheet: --sheet writes it, --from reads the filled-in one. The sheets of several
     people are compared; calls on which they disagree need --resolved. In the terminal: --labels.
 
+    With --task scenario, TRANSCRIPTS are folders of scenarios: people confirm or correct the
+    expected steps, and the scenarios are written to a new folder.
+
     \b
     callscore annotate transcripts.jsonl --task qa --form form.csv --sheet labels.xlsx
     callscore annotate transcripts.jsonl --task qa --form form.csv --from labels.xlsx -o cases.jsonl
@@ -83,7 +91,8 @@ def annotate(
     for note in job.notes:
         say(f"note: {note}", err=True)
     if sheet is not None:
-        say(f"{sheet}: {write_sheet(job, sheet, {})} items of {len(job.calls)} calls to label")
+        items = write_sheet(job, sheet, {})
+        say(f"{sheet}: {items} items of {len(job.calls)} {job.names[0]} to label")
         return
     if labels is not None:
         sheets = [_ask_all(job, labels)]
@@ -97,7 +106,7 @@ def annotate(
     _print(made, len(sheets))
     if disputed is not None:
         _write_disputed(job, made, disputed)
-    say(f"{out}: {made.cases} cases")
+    say(f"{out}: {made.cases} {job.names[1]}")
 
 
 def _print(made: LabelResult, people: int) -> None:

@@ -11,7 +11,6 @@ from callscore.cli.console import say
 from callscore.cli.options import STORE, decide_option, parse_pairs
 
 if TYPE_CHECKING:
-    from callscore.core.comparison import Comparison
     from callscore.store.address import StoreAddress
 
 FILE = click.Path(path_type=Path)
@@ -77,6 +76,7 @@ def compare(
     from callscore.comparison.model_comparison import compare as compare_models
     from callscore.config.score import DEFAULT_STORE
     from callscore.report.comparison_text import comparison_lines, comparison_markdown
+    from callscore.report.json import comparison_json
     from callscore.store.address import as_option
     from callscore.store.files import check_targets
 
@@ -93,27 +93,15 @@ def compare(
         all_rows=all_rows,
         decide=parse_pairs("--decide", decide),
     )
-    files: dict[Path, bytes] = {}
     if json_file is not None:
-        files[json_file] = _to_json(comparison)
+        output.write_parts(json_file, comparison_json(comparison))
     if markdown is not None:
-        files[markdown] = comparison_markdown(
-            comparison, all_rows=all_rows, max_cases=cases
-        ).encode()
-    for target, content in files.items():
-        output.write_bytes(target, content)
-    if output.STANDARD_OUTPUT in files:
+        text = comparison_markdown(comparison, all_rows=all_rows, max_cases=cases)
+        output.write_bytes(markdown, text.encode())
+    if output.STANDARD_OUTPUT in (json_file, markdown):
         return
     output.print_lines(
         lambda width: comparison_lines(comparison, width, all_rows=all_rows, max_cases=cases)
     )
     if comparison.not_comparable:
         say("note: these results are not comparable (--force)", err=True)
-
-
-def _to_json(comparison: Comparison) -> bytes:
-    import msgspec
-
-    from callscore.report.safe_text import escape_json
-
-    return escape_json(msgspec.json.format(msgspec.json.encode(comparison), indent=2) + b"\n")

@@ -79,12 +79,13 @@ def demo(
 
     from callscore.app import OutputPaths
     from callscore.cli import output
-    from callscore.cli.orchestration import score_samples, show
+    from callscore.cli.orchestration import score_samples
     from callscore.demo import sample_calls
     from callscore.export.report_file import write_reports
     from callscore.export.sources import scored_source, with_scenarios
     from callscore.export.step_cases import StepCases
     from callscore.report.decision_lines import KEYWORD_WIDTH
+    from callscore.report.orchestration_terminal import result_text
 
     targets = OutputPaths(results, card=output.path_unless_stdout(json_file), html=html)
     with (
@@ -104,7 +105,7 @@ def demo(
     for model in scenarios.models:
         say("\nSAMPLE DATA: made-up scenarios, models and verdicts")
         document = scenarios.document(model.model)
-        show(document, None)
+        say(result_text(document))
         numbers = document["overall_statistics"]["key_metrics"]
         averages.append(f"{model.model} {numbers['Average']}")
     say("\nSAMPLE DATA: the decision from these made-up numbers")
@@ -123,7 +124,7 @@ def serve_sample(store: Path, options: ServeOptions) -> None:
 
     import msgspec
 
-    from callscore.results.stored import StoredResults
+    from callscore.results.stored_results import StoredResults
     from callscore.runner.api import run
     from callscore.web.serving import serve_store
 

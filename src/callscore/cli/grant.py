@@ -30,7 +30,7 @@ def grant(role: str, user: str, store: StoreAddress) -> None:
     """
     from callscore.core.errors import UsageError
     from callscore.report.safe_text import plain
-    from callscore.store.postgres.roles import grant_role
+    from callscore.store.postgres.schema import grant_role
     from callscore.store.postgres.url import DatabaseUrl
 
     if not isinstance(store, DatabaseUrl):

@@ -117,9 +117,12 @@ def _init_agents(path: Path, tools: tuple[Path, ...], agent: str, *, ask: bool) 
         tools = (Path(click.prompt(question)),)
     if not agent.isidentifier():
         raise UsageError(f"--agent {agent!r}; expected letters, digits and _")
-    written, tried = write_first_agent(path, agent, tools_of(tools))
+    left_out: list[str] = []
+    written, tried = write_first_agent(path, agent, tools_of(tools, left_out))
     for file in written:
         say(f"wrote {file}")
+    for what in left_out:
+        say(f"note: left out {what}")
     say(tried)
     say(f"Next:  write scenarios in {written[1].parent}   then   callscore run {path}")
 

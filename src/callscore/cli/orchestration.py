@@ -120,10 +120,7 @@ def score(
     targets = OutputPaths(records=records, save_verdicts=save_verdicts, html=html)
     scored = _score(jobs, targets, dossier)
     documents = list(scored.documents.values()) if scored.documents else []
-    if len(jobs) > 1:
-        show_models(scored, json_file)
-    else:
-        show(documents[0], json_file)
+    show(scored, json_file)
     if len(output_dirs) > 1 and (file_name := path_unless_stdout(json_file)) is not None:
         files = result_files(file_name, documents)
         check_targets(files, job.files)
@@ -165,35 +162,28 @@ def _score(jobs: Sequence[OutputsJob], targets: OutputPaths, dossier: Path | Non
         return scored
 
 
-def show(document: dict[str, object], json_file: Path | None) -> None:
-    """Write the result file if requested; print the result unless the file is stdout."""
-    from callscore.cli.output import STANDARD_OUTPUT
-    from callscore.report.orchestration_terminal import result_text
-
-    if json_file is not None:
-        write(document, json_file)
-    if json_file != STANDARD_OUTPUT:
-        say(result_text(document))
-
-
-def show_models(scored: Scorecard, json_file: Path | None) -> None:
-    """Write the joint file of several models if requested; print the card and every result."""
+def show(scored: Scorecard, json_file: Path | None) -> None:
+    """Write the result file if requested, of several models together; print card and results."""
     from callscore.cli.output import STANDARD_OUTPUT, print_card, print_verdict, write_bytes
     from callscore.report.orchestration_terminal import model_table, result_text
     from callscore.runner.document import joint_document
 
     documents = scored.documents or {}
-    if json_file is not None:
+    first = next(iter(documents.values()))
+    if json_file is not None and len(documents) > 1:
         write_bytes(json_file, joint_document(scored))
-    if json_file != STANDARD_OUTPUT:
-        print_card(scored, f"{scored.title} {scored.framework}", repeat_decision=False)
-        for document in documents.values():
-            say()
-            say(result_text(document))
-        for line in model_table(documents):
-            say(line)
+    elif json_file is not None:
+        write(first, json_file)
+    if json_file == STANDARD_OUTPUT:
+        return
+    print_card(scored, f"{scored.title} {scored.framework}", repeat_decision=False)
+    for document in documents.values():
         say()
-        print_verdict(scored)
+        say(result_text(document))
+    for line in model_table(documents):
+        say(line)
+    say()
+    print_verdict(scored)
 
 
 def write(document: Mapping[str, object], path: Path) -> None:

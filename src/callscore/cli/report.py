@@ -70,21 +70,24 @@ def report(
     from callscore.report.source import ReportOptions
     from callscore.results.sources import indexed_source
     from callscore.store.files import check_new_folder, check_targets
+    from callscore.store.remote_files import is_remote
 
     read_as = parse_pairs("--decide", decide)
     wanted = SourceRequest(target, store, eval_file, run_id, read_as, Workers(workers))
     chosen = report_format(_format_name(form, output))
     place = output or STANDARD_OUTPUT
-    if chosen.files is not None:
+    is_folder = chosen.files is not None
+    if is_folder:
         check_new_folder(place)
-    check_targets([None if place == STANDARD_OUTPUT else place], wanted.files)
+    is_file = place != STANDARD_OUTPUT and not (is_folder and is_remote(place))
+    check_targets([place] if is_file else [], wanted.files)
     options = ReportOptions(
         without_text=without_text, short=short, other=parse_pairs("--set", other)
     )
     if max_mb is not None:
         options = msgspec.structs.replace(options, max_bytes=int(max_mb * 1_000_000))
     if sign is not None:
-        from callscore.export.dossier_signature import load_signer
+        from callscore.export.dossier_file import load_signer
 
         options = msgspec.structs.replace(options, sign=load_signer(sign))
     # A dossier archives scenarios with everything that scoring them reads.

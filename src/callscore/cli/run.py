@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from callscore.app import OutputPaths
-    from callscore.cli.form_summary import FormSummary
+    from callscore.cli.output import FormSummary
     from callscore.config.config import EvalConfig
     from callscore.config.redaction import RedactOptions
     from callscore.core.run import Event

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from callscore.cli.console import say
-from callscore.cli.form_summary import FormSummary
+from callscore.cli.output import FormSummary
 from callscore.core.errors import OutputError
 
 if TYPE_CHECKING:
@@ -64,10 +64,11 @@ class RunReport:
             return
         from callscore.export.report_file import write_reports
         from callscore.export.sources import source_of_run
+        from callscore.store.remote_files import shown
 
         source = source_of_run(prepared, ran, self._cases, self._steps)
         for written in write_reports(source, self._targets):
-            say(f"report: {written}", err=True)
+            say(f"report: {shown(written)}", err=True)
 
 
 def publish_checks(

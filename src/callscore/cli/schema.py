@@ -26,7 +26,7 @@ def schema(of: str) -> None:
 
         value = scenario_suite().scenario_schema()
     else:
-        from callscore.config.eval_schema import eval_schema
+        from callscore.config.file import eval_schema
 
         value = eval_schema()
     say(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())

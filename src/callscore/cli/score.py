@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from callscore.cli.form_summary import FormSummary
 from callscore.cli.options import (
     FILE,
     STORE,
@@ -25,6 +24,7 @@ from callscore.cli.options import (
     weights_option,
     workers_option,
 )
+from callscore.cli.output import FormSummary
 from callscore.config.score import default_embedder, embedder_choice, judge_choice
 
 if TYPE_CHECKING:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from threading import Lock
+from typing import NamedTuple, overload
+from weakref import finalize
 
 from callscore.core.comparison import CaseChange, ChangeKind
 from callscore.core.scorecard import CaseResult
 from callscore.core.spec import TOLERANCE
+from callscore.store.disk_list import DiskList
 
 Results = Mapping[str, Sequence[CaseResult]]
 """The results of one model, by case."""
 NO_REPLY = ("error", "not_run")
 NO_GATES: frozenset[str] = frozenset()
+MANY = 4_096
+"""As many changes, or more, are in a file."""
 
 
 class _CaseSummary(NamedTuple):
@@ -28,11 +35,58 @@ class _CaseSummary(NamedTuple):
     metrics: Mapping[str, float | None]
 
 
+class ChangesOnDisk(Sequence[CaseChange]):
+    """Many changes in a temporary file, the largest first; threads can share it."""
+
+    def __init__(self) -> None:
+        self._changes = DiskList(CaseChange)
+        self._places = array("q")
+        self._lock = Lock()
+        finalize(self, self._changes.close)
+
+    def extend(self, changes: Iterable[CaseChange]) -> None:
+        """Sort and store all changes."""
+        keys = [(*_order(change), self._changes.put(change)) for change in changes]
+        keys.sort()
+        self._places.extend(key[-1] for key in keys)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, at: int) -> CaseChange: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[CaseChange]: ...
+    def __getitem__(self, at: int | slice) -> CaseChange | Sequence[CaseChange]:
+        with self._lock:
+            if isinstance(at, slice):
+                return [self._changes.at(place) for place in self._places[at]]
+            return self._changes.at(self._places[at])
+
+    def __reduce__(self) -> tuple[type[list[CaseChange]], tuple[list[CaseChange]]]:
+        return list, (list(self),)
+
+
 def find_changes(
     first: Results, second: Results, weights: Mapping[str, float], call_gates: frozenset[str]
-) -> list[CaseChange]:
+) -> Sequence[CaseChange]:
     """The cases of both models whose results differ, the largest change first."""
-    changes = []
+    found = _changes(first, second, weights, call_gates)
+    few = list(islice(found, MANY))
+    if len(few) < MANY:
+        return sorted(few, key=_order)
+    many = ChangesOnDisk()
+    many.extend(chain(few, found))
+    return many
+
+
+def _order(change: CaseChange) -> tuple[float, float, str, str]:
+    return -abs(change.weighted), -abs(change.change), change.case_id, change.task
+
+
+def _changes(
+    first: Results, second: Results, weights: Mapping[str, float], call_gates: frozenset[str]
+) -> Iterator[CaseChange]:
     for case_id, runs in first.items():
         others = second.get(case_id)
         if not runs or not others or runs == others:
@@ -40,11 +94,10 @@ def find_changes(
         before, after = _summarise(runs, call_gates), _summarise(others, call_gates)
         change = _compare_case(case_id, before, after, weights.get(before.task, 0.0))
         if change is not None:
-            changes.append(change)
-    return sorted(changes, key=lambda c: (-abs(c.weighted), -abs(c.change), c.case_id, c.task))
+            yield change
 
 
-def count_changes(changes: Sequence[CaseChange]) -> dict[str, int]:
+def count_changes(changes: Iterable[CaseChange]) -> dict[str, int]:
     """The number of cases by kind of change."""
     counts: Counter[str] = Counter(kind for change in changes for kind in change.kinds)
     kinds = ("fixed", "broken", "new_blocker", "became_error", "no_longer_error")

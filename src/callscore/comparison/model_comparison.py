@@ -260,8 +260,10 @@ def row_labels(
     card: Scorecard, model: ModelScore, shape: ModelShape, *, all_rows: bool
 ) -> dict[ScoreKey, RowLabel]:
     """The rows to compare, by key, with the labels of the template."""
-    rows = [row for row in template_of(card) if row.kind != "section"]
+    template = template_of(card)
+    rows = [row for row in template if row.kind not in ("section", "latency")]
     labels = {row.key: row.label for row in rows if all_rows or not row.is_detail}
+    price = next(row.label for row in template if row.kind == "cost")
     result: dict[ScoreKey, RowLabel] = {
         FINAL: RowLabel("final", "final", card.final_heading, "fraction", 1.0)
     }
@@ -286,7 +288,7 @@ def row_labels(
             result["row", row.slug] = RowLabel(
                 row.slug, "metric", name, unit, weights.get(row.slug, 0.0)
             )
-    result[COST] = RowLabel("cost", "cost", "Cost per 1000 calls", "usd", 0.0)
+    result[COST] = RowLabel("cost", "cost", price, "usd", 0.0)
     return result
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Collection, ItemsView, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from sys import intern
 from weakref import finalize
 
 import msgspec
@@ -36,30 +37,70 @@ TOGETHER = 1_024
 
 
 class ResultsInFile(Mapping[str, Sequence[CaseResult]]):
-    """The results of one model by case; only their places in the file are in memory."""
+    """The results of one model by case, in the order of the file; 28 bytes of each are in memory.
+
+    As in contributions, the hash of its id identifies a case.
+    """
 
     def __init__(self, path: Path, change: Callable[[CaseResult], CaseResult]) -> None:
         """Every result is given as `change` returns it."""
         self._change = change
-        self._numbers: dict[str, int] = {}
+        self._keys = array("Q")
+        """The hash of every line; after `finish` those of the cases, sorted."""
+        self._numbers = array("I")
+        """By rank of its hash, the number of a case."""
         self._lines = LinesByKey([path])
         finalize(self, self._lines.close)
 
     def add(self, case_id: str, line: Line) -> None:
         """Record the line of a result."""
-        # The same ids are in the file of the other side.
-        number = self._numbers.setdefault(intern(case_id), len(self._numbers))
-        self._lines.add(number, line)
+        self._lines.add(len(self._keys), line)
+        self._keys.append(call_key(None, case_id))
+
+    def finish(self) -> None:
+        """Number the cases in the order of the file; all lines have been added."""
+        import numpy as np
+
+        keys, first, of_line = np.unique(
+            np.frombuffer(self._keys, np.uint64), return_index=True, return_inverse=True
+        )
+        numbers = np.empty(len(keys), np.int64)
+        numbers[np.argsort(first)] = np.arange(len(keys))
+        if len(keys) < len(of_line):  # otherwise a case is a line
+            self._lines.renumber(array("q", numbers[of_line].tobytes()))
+        self._keys = array("Q", keys.tobytes())
+        self._numbers = array("I", numbers.astype(np.uint32).tobytes())
 
     def __getitem__(self, case_id: str) -> Sequence[CaseResult]:
-        lines = self._lines.lines(self._numbers[case_id])
+        key = call_key(None, case_id)
+        at = bisect_left(self._keys, key)
+        if at == len(self._keys) or self._keys[at] != key:
+            raise KeyError(case_id)
+        return self.of_number(self._numbers[at])
+
+    def of_number(self, number: int) -> Sequence[CaseResult]:
+        """The results of one case."""
+        lines = self._lines.lines(number)
         return [self._change(_DECODER.decode(line.raw)) for line in lines]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._numbers)
+        return (case_id for case_id, _ in self.items())
+
+    def items(self) -> ItemsView[str, Sequence[CaseResult]]:
+        """The cases and their results; every line is read once."""
+        return _ItemsInFile(self)
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self._keys)
+
+
+class _ItemsInFile(ItemsView[str, Sequence[CaseResult]]):
+    _mapping: ResultsInFile
+
+    def __iter__(self) -> Iterator[tuple[str, Sequence[CaseResult]]]:
+        for number in range(len(self)):
+            runs = self._mapping.of_number(number)
+            yield runs[0].case_id, runs
 
 
 def read_results(
@@ -76,6 +117,8 @@ def read_results(
         if of_model is None:
             of_model = results[result.model] = ResultsInFile(path, change)
         of_model.add(result.case_id, line)
+    for of_model in results.values():
+        of_model.finish()
     return results
 
 
@@ -91,7 +134,7 @@ def contributions_from_results(
     `criteria` has the slugs of the benchmarks if they count in the Final Score (C-79).
     """
     contributions: dict[str, TaskContributions] = {}
-    cases = iter(results.values())
+    cases = (runs for _, runs in results.items())  # noqa: PERF102  a file is read once so
     while together := list(islice(cases, TOGETHER)):
         by_task: dict[str, list[Sequence[CaseResult]]] = {}
         for runs in together:

@@ -14,7 +14,7 @@ import msgspec
 from callscore.core.comparison import RowDifference
 from callscore.evaluate.bands import add_people
 from callscore.evaluate.corrections import ModelCorrection
-from callscore.stats.claims import ALPHA, ClaimInput, claim_scores, difference_limits
+from callscore.stats.claim_limits import ALPHA, ClaimInput, claim_scores, difference_limits
 from callscore.stats.contributions import STRATUM, Contributions, ModelShape, TaskShape
 from callscore.stats.differences import (
     EPSILON,

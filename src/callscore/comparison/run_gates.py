@@ -11,11 +11,10 @@ import msgspec
 
 from callscore.comparison.inputs import shapes_by_model
 from callscore.comparison.pseudovalues import pseudovalues_by_model
-from callscore.config.baseline import Baseline, BaselineModel, read_baseline
+from callscore.config.baseline import Baseline, BaselineModel, BaselineRuns, read_baseline
 from callscore.config.config import EvalConfig, load_eval
 from callscore.config.file import GateEntry
 from callscore.config.gates import gate_checks
-from callscore.config.regression import BaselineRuns
 from callscore.core.run import ignore_event
 from callscore.core.scorecard import CheckResult, Scorecard
 from callscore.engine.api_call import run_off_loop

@@ -42,7 +42,8 @@ from callscore.core.scenarios import ScenarioData, ScenarioSettings
 from callscore.core.spec import MOST_RUNS
 from callscore.core.task import SCENARIO
 from callscore.store.address import StoreAddress, read_address
-from callscore.store.parquet_cases import is_parquet, local_path, parquet_lines
+from callscore.store.parquet_cases import is_parquet, parquet_lines
+from callscore.store.remote_files import is_remote, local_path
 from callscore.store.scenario_files import output_files
 from callscore.store.strict_yaml import Document, document_from_values, read_yaml
 from callscore.suites import registry
@@ -426,8 +427,9 @@ def _case_files(
             entry = str(local_path(Path(given))) if ":" in given else given
         except UsageError as error:
             raise document.error("data", str(error)) from None
-        is_folder = bool(entry) and (folder / entry).is_dir() and is_parquet(folder / entry)
-        found += [folder / entry] if is_folder else _files(document, "data", entry)
+        place = Path(entry) if is_remote(Path(entry)) else folder / entry
+        is_whole = is_remote(place) or (bool(entry) and place.is_dir() and is_parquet(place))
+        found += [place] if is_whole else _files(document, "data", entry)
     cases, lines = parquet_lines(found) if any(map(is_parquet, found)) else (found, {})
     return tuple(dict.fromkeys(cases)), lines
 

@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from callscore.config.file import GateEntry
-from callscore.config.regression import (
+from callscore.config.baseline import (
     NO_BASELINE,
     BaselineRuns,
     Now,
     describe_calls_needed,
     regression_check,
 )
+from callscore.config.file import GateEntry
 from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.measure import ClaimLimits
 from callscore.core.scorecard import (

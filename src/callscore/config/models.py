@@ -46,6 +46,7 @@ def read_model(document: Document, part: str, entry: ModelEntry) -> ModelSpec:
     _check_name(document, part, entry)
     _check_provider(document, part, entry)
     _check_mode(document, part, entry)
+    _check_params(document, part, entry)
     _check_secrets(document, part, entry)
     if entry.base_url is not None:
         _check_url(document, f"{part}.base_url", entry.base_url, entry.allow_http)
@@ -92,6 +93,14 @@ def _check_mode(document: Document, part: str, entry: ModelEntry) -> None:
         )
     if entry.mode == "live" and entry.then != "live":
         raise document.error(f"{part}.then", f"{entry.then}; expected it with mode: batch only")
+
+
+def _check_params(document: Document, part: str, entry: ModelEntry) -> None:
+    """Other providers pass their parameters on to an API, which knows more of them than we do."""
+    if entry.provider == "simulated":
+        from callscore.providers.simulated import SimulatedParams
+
+        convert_entry(document, SimulatedParams, f"{part}.params", entry.params)
 
 
 def _check_secrets(document: Document, part: str, entry: ModelEntry) -> None:

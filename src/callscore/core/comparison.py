@@ -136,7 +136,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as dicts, lists, strings and numbers, as `--json` writes it."""
-        found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self, enc_hook=list))
         return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -19,6 +19,8 @@ class CallTranscript(msgspec.Struct, frozen=True):
     call_id: str | None = None
     lang: str | None = None
     provenance: Any = None
+    recording: Any = None
+    """What it was read from, if it is a file of its own: a scenario."""
 
     @property
     def name(self) -> str:
@@ -83,6 +85,21 @@ class Labelling(Protocol):
 
         Raises DataError if an answer has the wrong form.
         """
+        ...
+
+
+@runtime_checkable
+class FileLabelling(Labelling, Protocol):
+    """How people label files, each of which is written again: the expected steps of scenarios."""
+
+    def read_call(self, name: str, text: str) -> CallTranscript:
+        """A file as a call; raises DataError."""
+        ...
+
+    def expected_outcome(
+        self, call: CallTranscript, labels: CallLabels, config: JsonObject
+    ) -> Mapping[str, Any]:
+        """The value of the file with the answers of people."""
         ...
 
 

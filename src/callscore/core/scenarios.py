@@ -155,6 +155,11 @@ class GivenVerdict(NamedTuple):
     run: int
     model: str | None
     verdict: Verdict
+    judged: bool = False
+    """Whether a judging model gave it."""
+
+
+VerdictsByModel = Mapping[str, Mapping[VerdictKey, Verdict]]
 
 
 class StepVerdicts(msgspec.Struct, frozen=True):
@@ -219,6 +224,10 @@ class ScenarioScore(msgspec.Struct, frozen=True):
     latency: Latency | None = None
     kinds: frozenset[str] = frozenset()
     """The kinds of steps that are due or were answered; empty if it is not known (C-142)."""
+    judged: int = 0
+    """How many values of steps a judging model decided."""
+    labelled: frozenset[VerdictKey] = frozenset()
+    """Those of them that people labelled (STATS §5)."""
 
 
 class ScenarioExport(NamedTuple):
@@ -325,18 +334,14 @@ class OutputsScorer(ScenarioScorer, Protocol):
 class RaceScorer(ScenarioScorer, Protocol):
     """A scorer for a race, which scores scenario by scenario during the run."""
 
-    def has_scenario(self, part: ScenarioPart, scenario: str) -> bool:
-        """Whether the part has a scenario of this id."""
+    def open_steps_of(self, part: ScenarioPart, call: str) -> Iterator[OpenStep]:
+        """The open steps of the scenarios of the part that are one call."""
         ...
 
-    def open_steps_of(self, part: ScenarioPart, scenario: str) -> Iterator[OpenStep]:
-        """The open steps of one scenario."""
-        ...
-
-    def score_of(
-        self, part: ScenarioPart, scenario: str, judged: StepVerdicts | None
-    ) -> float | None:
-        """The score of one scenario by itself; None if a request failed."""
+    def scores_of(
+        self, part: ScenarioPart, call: str, judged: StepVerdicts | None
+    ) -> Iterator[float | None]:
+        """The score of every scenario of the part that is this call; None if a request failed."""
         ...
 
 
@@ -362,6 +367,8 @@ class RunData(NamedTuple):
     """Model → `directory` of its result file (C-121)."""
     origins: Mapping[str, str] = {}
     """By model that was not asked, its provider: `simulated`."""
+    labels: VerdictsByModel = {}
+    """The words of people on a sample of what a judge decides (STATS §5)."""
 
 
 class ScenarioCases(Protocol):

@@ -16,12 +16,15 @@ EPSILON = 1e-9
 SHARE_POLL_S = 0.05
 HALF = 0.5
 INITIAL_LOCAL = 2
+"""Requests in flight at first to a server on this machine, which may answer one by one."""
 ROUND_SIZE = 2
 """Results per round, for each concurrent request."""
 TRUSTED_CONCURRENCY = 100
 """A configured concurrency above this is trusted from the start."""
 ROUNDS_BEFORE_RETRY = 8
+"""Rounds after a refusal, or a step that brought nothing, before more is tried again."""
 MIN_SPEEDUP = 1.1
+"""Twice the concurrency is kept if it brings this many times the replies per second."""
 STEP = 0.1
 """The increase after a good round, as a share of the ceiling."""
 

@@ -14,7 +14,7 @@ import msgspec
 from callscore.core.scorecard import Decide, ModelContrast, Scorecard
 from callscore.evaluate.pairs import ComparedCalls, Pair
 from callscore.scorecard.decision import models_in_question
-from callscore.stats.claims import (
+from callscore.stats.claim_limits import (
     ALPHA,
     ClaimedScores,
     FinalValues,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
-from pathlib import Path
 from typing import NamedTuple
 
 from callscore.config.score import ScoreConfig
 from callscore.core.blocks import BLOCK, BlockSize
-from callscore.store.files import BEGIN, Block, LineStart
+from callscore.store.files import BEGIN, Block, LineStart, path_of
+from callscore.store.remote_files import shown
 
 
 class CaseBlock(NamedTuple):
@@ -75,7 +75,7 @@ class BlockPlan:
             yield CaseBlock(start, first, end, seen, self._name(start, after and after[0]))
 
     def _name(self, start: LineStart, after: LineStart | None) -> str:
-        names = [source if isinstance(source, Path) else source.path for source in self._sources]
+        names = [shown(path_of(source)) for source in self._sources]
         first = f"{names[start.source]}:{start.number}"
         if after is None:
             return f"{first} to the end of {names[-1]}"

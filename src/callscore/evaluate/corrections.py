@@ -21,7 +21,7 @@ from callscore.core.spec import Rating, holds, rate
 from callscore.evaluate.bands import CORRECTED
 from callscore.evaluate.pairs import ComparedCalls
 from callscore.scorecard.formula import TaskFormula
-from callscore.stats.claims import ALPHA, ClaimInput, claim_scores
+from callscore.stats.claim_limits import ALPHA, ClaimInput, claim_scores
 from callscore.stats.contributions import BLOCKED_SHARE, Contributions, ModelShape
 from callscore.stats.intervals import Interval as Limits
 from callscore.stats.label_corrections import (

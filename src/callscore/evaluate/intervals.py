@@ -16,7 +16,7 @@ from callscore.evaluate.interval_cells import IntervalInputs, fill_model, fill_r
 from callscore.evaluate.pairs import compared_calls
 from callscore.evaluate.shape import model_shape
 from callscore.scorecard.formula import TaskFormula
-from callscore.stats.claims import claim_scores
+from callscore.stats.claim_limits import claim_scores
 from callscore.stats.contributions import Contributions
 from callscore.stats.differences import resample_models
 from callscore.stats.intervals import LEVEL

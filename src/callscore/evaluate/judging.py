@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -188,6 +188,15 @@ def author_name(signature: str) -> str:
     return "chrF" if signature.startswith(CHRF) else signature.partition(";")[0]
 
 
+class ComparedTexts(NamedTuple):
+    """Texts that an embedder compares."""
+
+    questions: Sequence[Question]
+    language: str | None
+    answer: Reply | None
+    """The reply that they are about; None if it is the case itself."""
+
+
 class JudgeRunner:
     """A judge, an embedder, or both; each sees only the questions that it can answer."""
 
@@ -231,7 +240,8 @@ class JudgeRunner:
             request = judge_request_of(case, worded, answer)
             parts.append(await self._ask_judge(self.judge, request, case))
         if compared and self.embedder is not None:
-            parts.append(await self._compare(self.embedder, language or case.lang, compared))
+            texts = ComparedTexts(compared, language or case.lang, answer)
+            parts.append(await self._compare(self.embedder, texts))
         if len(parts) == 1:
             return parts[0]
         return Judgement(
@@ -344,11 +354,10 @@ class JudgeRunner:
         failures = {void.item.metric: void.why for void in judged.void}
         return Judgement(_by_item(judged.verdicts), failures, judged.flags, judged.audit)
 
-    async def _compare(
-        self, embedder: Embedder, language: str | None, questions: Sequence[Question]
-    ) -> Judgement:
+    async def _compare(self, embedder: Embedder, texts: ComparedTexts) -> Judgement:
+        questions = texts.questions
         pairs = [(question.text, question.reference) for question in questions]
-        found = await embedder.similarities(pairs, language)
+        found = await embedder.similarities(pairs, texts.language)
         self.spent.similarities += len(pairs)
         if isinstance(found, Failed):
             return self._note_failure(found.why, questions)

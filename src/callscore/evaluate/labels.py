@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,12 +15,14 @@ from callscore.config.score import ScoreConfig
 from callscore.core.errors import DataError
 from callscore.core.judging import Item, Question, Verdict, Verdicts
 from callscore.core.lazy import lazy_regex
+from callscore.core.scenarios import GivenVerdict, VerdictKey, VerdictsByModel
 from callscore.core.verdict_rules import BY_CODE, WHOLE, VerdictRules
 from callscore.evaluate.given_verdicts import GivenVerdicts, given_verdicts_on, placed_verdicts
 from callscore.evaluate.rubrics import rubric_library
 from callscore.judges.rubric import CANNOT_TELL, settle
 from callscore.store.verdict_records import VerdictRecord
 from callscore.store.worklists import VerdictLines
+from callscore.suites.registry import rules_for
 
 DIGEST_BYTES = 6
 _MODEL = lazy_regex(r"@[^.@\s]+$|^document\b")
@@ -58,13 +61,16 @@ def index_labels(config: ScoreConfig, ids: Mapping[str, int], models: Sequence[s
     seen: list[bytes] = []
     for line, record, metric, position in placed_verdicts(config, lines, ids, models):
         if metric is None or record.item == WHOLE or record.approximate:
-            raise _no_label(record, metric, line.place)
+            raise no_label(record, metric, line.place)
         if position is None:
             index.unused += 1
             continue
         metrics.add(metric)
         seen.append(msgspec.json.encode(_identity(record, metric)))
         lines.add(position, line)
+    if config.elsewhere and not seen and not index.unused:  # all are on steps of scenarios
+        lines.close()
+        return LabelIndex()
     digest = hashlib.blake2b(b"\n".join(sorted(seen)), digest_size=DIGEST_BYTES)
     index.metrics, index.digest = frozenset(metrics), digest.hexdigest()
     return index
@@ -75,7 +81,8 @@ def _identity(record: VerdictRecord, metric: str) -> Sequence[object]:
     return (*about, record.by, record.verdict, record.value)
 
 
-def _no_label(record: VerdictRecord, metric: str | None, place: str) -> DataError:
+def no_label(record: VerdictRecord, metric: str | None, place: str) -> DataError:
+    """Why a verdict cannot be a label."""
     if metric is None:
         what, field = f"{record.metric!r} is computed by code; expected a judged metric", "metric"
     elif record.approximate:
@@ -83,6 +90,35 @@ def _no_label(record: VerdictRecord, metric: str | None, place: str) -> DataErro
     else:
         what, field = "scores a whole metric; expected verdicts on its items", "item"
     return DataError(what, field=field, case_id=record.case_id, place=place)
+
+
+class StepLabels(NamedTuple):
+    """The labels on values of steps."""
+
+    by_model: VerdictsByModel
+    """One label per value of a reply."""
+    digest: str
+
+
+def settle_step_labels(given: Sequence[GivenVerdict], models: Sequence[str]) -> StepLabels | None:
+    """The labels of people on values of steps; None if there are none."""
+    if not given:
+        return None
+    by_person: dict[tuple[str, VerdictKey], dict[str, Verdict]] = {}
+    for each in given:
+        key = (each.case_id, each.run, each.verdict.item)
+        for model in models if each.model is None else (each.model,):
+            by_person.setdefault((model, key), {})[each.verdict.by] = each.verdict
+    found: dict[str, dict[VerdictKey, Verdict]] = {}
+    for (model, key), verdicts in by_person.items():
+        (verdict, *_) = verdicts.values()
+        item = Item(verdict.metric, verdict.item)
+        label = _settled(rules_for(item.metric), item, list(verdicts.values()))
+        if label is not None:
+            found.setdefault(model, {})[key] = label
+    lines = sorted(msgspec.json.encode(each) for each in given)
+    digest = hashlib.blake2b(b"\n".join(lines), digest_size=DIGEST_BYTES)
+    return StepLabels(found, digest.hexdigest())
 
 
 def labels_on(rules: VerdictRules, given: GivenVerdicts, model: str, run: int) -> Verdicts:

@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from callscore.core.scorecard import Scorecard
-from callscore.stats.claims import ClaimInput
+from callscore.stats.claim_limits import ClaimInput
 from callscore.stats.contributions import Contributions, ModelShape
 from callscore.stats.matrix import (
     ResamplingUnits,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,10 @@ from callscore.core.scenarios import (
 )
 from callscore.core.scorecard import Scorecard
 from callscore.core.task import SCENARIO, Floor
+from callscore.core.verdict_rules import WHOLE
+from callscore.evaluate.case_steps import JudgedItems
 from callscore.evaluate.given_verdicts import verdict_record
+from callscore.evaluate.labels import LabelSummary, StepLabels, is_judged, no_label
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.evaluate.worklist import open_items
 from callscore.scorecard.metric_score import merge_strata
@@ -49,8 +52,23 @@ OnJudged = Callable[[OutputsScorer, VerdictsByPart], None]
 
 def read_step_verdicts(paths: Sequence[Path]) -> list[GivenVerdict]:
     """The verdicts on steps in these files; verdicts on other metrics are ignored."""
-    suite = scenario_suite()
+    return [given for given, _, _ in _step_verdicts(paths)]
+
+
+def read_step_labels(paths: Sequence[Path], elsewhere: Collection[str]) -> list[GivenVerdict]:
+    """The labels on steps in these files, without those on the cases `elsewhere`."""
     found = []
+    for given, record, place in _step_verdicts(paths):
+        if record.item == WHOLE or record.approximate:
+            raise no_label(record, record.metric, place)
+        if record.case_id not in elsewhere:
+            found.append(given)
+    return found
+
+
+def _step_verdicts(paths: Sequence[Path]) -> Iterator[tuple[GivenVerdict, VerdictRecord, str]]:
+    """The verdicts on steps, each as in its file, with its place."""
+    suite = scenario_suite()
     for line in verdict_lines(paths):
         record = read_verdict(line)
         if record.metric != suite.verdict_metric:
@@ -68,8 +86,9 @@ def read_step_verdicts(paths: Sequence[Path]) -> list[GivenVerdict]:
             by=record.by,
             approximate=record.approximate,
         )
-        found.append(GivenVerdict(record.case_id, record.run, record.model, verdict))
-    return found
+        judged = is_judged([verdict], asked_now=False)
+        given = GivenVerdict(record.case_id, record.run, record.model, verdict, judged)
+        yield given, record, line.place
 
 
 async def judge_open_steps(scorer: ScenarioScorer, judge_runner: JudgeRunner) -> VerdictsByPart:
@@ -84,15 +103,15 @@ async def judge_open_steps(scorer: ScenarioScorer, judge_runner: JudgeRunner) ->
 
 
 async def judge_scenarios(
-    scorer: RaceScorer, scenarios: Mapping[str, Sequence[str]], judge_runner: JudgeRunner
+    scorer: RaceScorer, calls: Mapping[str, Sequence[str]], judge_runner: JudgeRunner
 ) -> VerdictsByPart:
     """Ask the judge about some scenarios of each model; the judge stays open."""
     return {
         part: await _judge_steps(
             [
                 step
-                for scenario in scenarios.get(part.model, ())
-                for step in scorer.open_steps_of(part, scenario)
+                for call in calls.get(part.model, ())
+                for step in scorer.open_steps_of(part, call)
             ],
             judge_runner,
             part.model,
@@ -212,9 +231,10 @@ def _judge_outputs(job: OutputsJob, scorer: ScenarioScorer) -> VerdictsByPart:
 
 
 def scenario_tallies(
-    scores: Mapping[str, ScenarioScore],
+    scores: Mapping[str, ScenarioScore], labels: StepLabels | None = None
 ) -> ScoringResult:
     """The scenarios of every model as one task; a row is the mean of the languages."""
+    metric = scenario_suite().verdict_metric
     return ScoringResult(
         tallies={model: {SCENARIO: merge_strata(score.tallies)} for model, score in scores.items()},
         dataset="+".join(dict.fromkeys(score.data for score in scores.values())),
@@ -225,7 +245,22 @@ def scenario_tallies(
         origins={model: score.origin for model, score in scores.items() if score.origin},
         scenarios=scores,
         floors=_floors(next(iter(scores.values()), None)),
+        judged={
+            model: {metric: JudgedItems(score.judged)}
+            for model, score in scores.items()
+            if score.judged
+        },
+        labels=None if labels is None else _summary_of(labels, metric, scores),
     )
+
+
+def _summary_of(
+    labels: StepLabels, metric: str, scores: Mapping[str, ScenarioScore]
+) -> LabelSummary:
+    """The labels, for the card; a label is used if a judge decided what it is about."""
+    used = {(model, key) for model, score in scores.items() for key in score.labelled}
+    given = {(model, key) for model, of_model in labels.by_model.items() for key in of_model}
+    return LabelSummary(labels.digest, frozenset({metric}), len(given - used))
 
 
 def _floors(score: ScenarioScore | None) -> Mapping[str, Floor]:

@@ -22,10 +22,8 @@ from callscore.evaluate.sums import Sums
 from callscore.processes.value_bytes import from_bytes, to_bytes
 from callscore.scorecard.formula import TaskFormula, score_case
 from callscore.scorecard.scored_reply import ReplyLabels, ScoredReply
+from callscore.store.index_rows import FAST
 from callscore.suites.registry import Catalog
-
-FAST = 1
-"""A level of compression that takes little of the time of scoring."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode

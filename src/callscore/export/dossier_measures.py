@@ -8,20 +8,17 @@ are those of the replies cannot be checked without the text.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol
 
-import msgspec
-
 from callscore.config.score import ScoreConfig
-from callscore.core.errors import DataError
 from callscore.core.measure import Measure
 from callscore.core.scorecard import Blocker, CaseResult, ModelScore, Scorecard, TaskScore
-from callscore.core.strict_json import DECODE_ERRORS
 from callscore.core.task import Measured
 from callscore.evaluate.scorecards import is_estimate
+from callscore.export.dossier_file import decoded_lines
 from callscore.report.cells import tasks_run
 from callscore.report.dossier import CARD, OUTPUTS, RESULTS
 from callscore.scorecard.final import FinalWeights, final_score
@@ -30,7 +27,6 @@ from callscore.scorecard.model_score import score_task
 from callscore.scorecard.ranking import model_cost, rank, rank_zeroed
 from callscore.scorecard.scored_reply import ScoredReply
 from callscore.scorecard.tally import TaskTally
-from callscore.store.files import lines_of
 from callscore.suites.registry import suite_of
 
 ROW_KEYS = ("value", "macro", "micro")
@@ -82,7 +78,8 @@ class MeasureRecount:
         self.differences: dict[str, list[str]] = {}
         self.results = 0
         self._tallies: dict[str, dict[str, TaskTally]] = {}
-        for _, lines in groupby(_read(results), key=lambda line: (line.case_id, line.task)):
+        found = decoded_lines([results], ResultLine)
+        for _, lines in groupby(found, key=lambda line: (line.case_id, line.task)):
             by_model: dict[str, list[ResultLine]] = {}
             for line in lines:
                 by_model.setdefault(line.model, []).append(line)
@@ -244,18 +241,6 @@ class MeasureRecount:
                 if not (skip_missing and values[0] is None) and not _same(*values):
                     what = f"{values[0]} is stored, {values[1]} is recomputed"
                     self._add(CARD, f"{path}.{key}: {what}")
-
-
-def _read(path: Path) -> Iterator[ResultLine]:
-    decode = msgspec.json.Decoder(ResultLine).decode
-    for line in lines_of([path]):
-        try:
-            yield decode(line.raw)
-        except DECODE_ERRORS as error:
-            raise DataError(
-                f"{error}; expected a line that `callscore report` wrote",
-                place=f"{RESULTS}:{line.number}",
-            ) from None
 
 
 def _measure(slug: str, line: ResultLine) -> Measure:

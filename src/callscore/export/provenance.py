@@ -18,6 +18,7 @@ from callscore.evaluate.scenarios import OutputsJob
 from callscore.providers.catalog import host_of
 from callscore.report.source import DataFile, Destination, Provenance, RunFacts
 from callscore.store.files import open_for_reading
+from callscore.store.parquet_cases import original_of
 from callscore.store.run_records import RunRecord
 
 BLOCK_BYTES = 1 << 20
@@ -115,7 +116,7 @@ def data_files(paths: Mapping[str, Iterable[Path]]) -> list[DataFile]:
 
 def _data_file(role: str, path: Path) -> DataFile:
     digest, size = hashlib.sha256(), 0
-    with open_for_reading(path) as file:
+    with open_for_reading(original_of(path)) as file:
         while block := file.read(BLOCK_BYTES):
             digest.update(block)
             size += len(block)

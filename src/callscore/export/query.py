@@ -17,8 +17,16 @@ from typing import Any, NamedTuple, TypeVar
 from callscore.core.errors import MissingExtra, UsageError
 from callscore.export.report_file import write_folder
 from callscore.export.sources import RunOpener, SourceRequest, open_source
-from callscore.report.parquet import PARTITION, SUCCESS, TABLES, load_pyarrow, write_files
+from callscore.report.parquet import (
+    PARTITION,
+    SUCCESS,
+    TABLES,
+    TableColumns,
+    load_pyarrow,
+    write_files,
+)
 from callscore.report.source import ReportOptions
+from callscore.store.remote_files import Place, is_remote, open_place
 
 T = TypeVar("T")
 LOCKS = (
@@ -53,7 +61,7 @@ class QueryLimits(NamedTuple):
 class Tables(NamedTuple):
     """A Parquet export; `discard` deletes it if it is temporary."""
 
-    folder: Path
+    folder: Path | Place
     discard: Callable[[], object]
 
 
@@ -68,9 +76,13 @@ class QueryResult(NamedTuple):
 def tables_of(request: SourceRequest, open_run: RunOpener) -> Iterator[Tables]:
     """The folder of a Parquet export, or of one of a run that is deleted at the end."""
     folder = Path(request.target)
+    if is_remote(folder):
+        place = open_place(folder)
+        _check_complete(place.url, (place / SUCCESS).exists())
+        yield Tables(place, lambda: None)
+        return
     if folder.is_dir():
-        if not (folder / SUCCESS).exists():
-            raise UsageError(f"{folder}: has no {SUCCESS}; expected a complete Parquet export")
+        _check_complete(str(folder), (folder / SUCCESS).exists())
         yield Tables(folder, lambda: None)
         return
     load_pyarrow()
@@ -84,9 +96,14 @@ def tables_of(request: SourceRequest, open_run: RunOpener) -> Iterator[Tables]:
         yield Tables(folder, temporary.cleanup)
 
 
+def _check_complete(folder: str, is_complete: bool) -> None:
+    if not is_complete:
+        raise UsageError(f"{folder}: has no {SUCCESS}; expected a complete Parquet export")
+
+
 @contextmanager
 def run_query(
-    folder: Path, sql: str, limits: QueryLimits, on_overrun: OnOverrun
+    folder: Path | Place, sql: str, limits: QueryLimits, on_overrun: OnOverrun
 ) -> Iterator[QueryResult]:
     """Run one SELECT on the tables in a folder; raises UsageError if it is refused or stopped."""
     # Its other allocator reserves a gigabyte, which counts towards the limit: two queries of five
@@ -96,7 +113,7 @@ def run_query(
         session = _Session(connection, limits, on_overrun)
         statement = session.single_select(sql)
         for name, table in TABLES.items():
-            connection.register(name, _dataset(folder / name, by_model=table.by_model))
+            connection.register(name, _dataset(folder / name, table))
         session.call(connection.execute, statement)
         columns = [column[0] for column in connection.description]
         yield QueryResult(columns, session.batches())
@@ -117,19 +134,22 @@ def _connect(limits: QueryLimits) -> Iterator[Any]:
             connection.interrupt()  # or closing waits for rows that are not read
 
 
-def _dataset(folder: Path, *, by_model: bool) -> Any:
+def _dataset(folder: Path | Place, table: TableColumns) -> Any:
     arrow = load_pyarrow()
     import pyarrow.dataset
 
+    path, system = (folder, None) if isinstance(folder, Path) else (folder.path, folder.system)
     model = arrow.schema([(PARTITION, arrow.string())])
-    schema = TABLES[folder.name].schema()
-    if by_model:
+    schema = table.schema()
+    if table.by_model:
         schema = arrow.unify_schemas([schema, model])
     hive = pyarrow.dataset.partitioning(model, flavor="hive")
     try:
-        return pyarrow.dataset.dataset(folder, schema, format="parquet", partitioning=hive)
+        return pyarrow.dataset.dataset(
+            path, schema, filesystem=system, format="parquet", partitioning=hive
+        )
     except (OSError, arrow.ArrowException) as error:
-        raise UsageError(f"{folder}: {error}; expected a table of a Parquet export") from None
+        raise UsageError(f"{path}: {error}; expected a table of a Parquet export") from None
 
 
 class _Session:

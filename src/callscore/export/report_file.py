@@ -10,6 +10,8 @@ from callscore.core.errors import StoreError, UsageError
 from callscore.report.formats import report_format
 from callscore.report.source import Files, ReportFormat, ReportOptions, ReportSource
 from callscore.store.files import atomic_write
+from callscore.store.remote_files import is_remote
+from callscore.store.remote_files import write_files as write_remote_files
 
 STANDARD_OUTPUT = Path("-")
 
@@ -46,6 +48,9 @@ def write_report(
 
 def write_folder(files: Files, target: Path) -> None:
     """Write the files of a new folder, each atomically and in order."""
+    if is_remote(target):
+        write_remote_files(files, target)
+        return
     try:
         target.mkdir()
         for name, content in files:

@@ -27,16 +27,20 @@ from callscore.core.scenarios import (
     StepVerdicts,
 )
 from callscore.core.strict_json import DECODE_ERRORS
+from callscore.evaluate.labels import is_judged, settle_step_labels
 from callscore.evaluate.model_identity import ModelIdentities
 from callscore.evaluate.scenarios import (
     OutputsJob,
     VerdictsByPart,
+    read_step_labels,
     read_step_verdicts,
     scenario_tallies,
 )
 from callscore.evaluate.scoring_pass import ScoringResult
+from callscore.export.dossier_file import decoded_lines
 from callscore.report.dossier import SCENARIOS, STEP_OUTPUTS, STEP_VERDICTS
 from callscore.report.source import ScenarioArchive
+from callscore.runner.cases import ids_of_calls
 from callscore.runner.prepare import PreparedRun
 from callscore.store.files import LinesByKey, lines_of
 from callscore.store.scenario_files import SCENARIO_FILES
@@ -84,6 +88,8 @@ class ArchivedVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
     verdict: Verdict
     model: str | None = None
     judged: bool = False
+    label: bool = False
+    """Whether it corrects a verdict of a judge (STATS §5)."""
 
 
 class AskedModel(msgspec.Struct, frozen=True):
@@ -139,7 +145,7 @@ def archive_scenarios(prepared: PreparedRun, judged: VerdictsByPart) -> Scenario
     return ScenarioArchive(
         msgspec.to_builtins(ArchiveSettings(settings, config.repeats, judges)),
         lambda: map(msgspec.to_builtins, _files_of(prepared)),
-        lambda: map(msgspec.to_builtins, _verdicts(config.scoring.verdicts, judged)),
+        lambda: map(msgspec.to_builtins, _verdicts_of_run(prepared, judged)),
     )
 
 
@@ -172,6 +178,13 @@ def _verdicts(paths: Sequence[Path], judged: VerdictsByPart) -> Iterator[Archive
     for part, found in judged.items():
         for (case_id, run, _), verdict in found.verdicts.items():
             yield ArchivedVerdict(case_id, run, verdict, part.model, judged=True)
+
+
+def _verdicts_of_run(prepared: PreparedRun, judged: VerdictsByPart) -> Iterator[ArchivedVerdict]:
+    scoring = prepared.config.scoring
+    yield from _verdicts(scoring.verdicts, judged)
+    for given in read_step_labels(scoring.labels, ids_of_calls(prepared.sources)):
+        yield ArchivedVerdict(given.case_id, given.run, given.verdict, given.model, label=True)
 
 
 def _files_in(folders: Sequence[RecordedFolder]) -> Iterator[ArchivedFile]:
@@ -215,9 +228,9 @@ class ArchivedScenarios:
         self._texts: dict[Path, str] = {}
         self._folders: dict[str, ScenarioData] = {}
         self._prompts: Path | None = None
-        for found in _lines(path(SCENARIOS), ArchivedFile):
+        for found in decoded_lines([path(SCENARIOS)], ArchivedFile):
             self._add(found)
-        self._verdicts = list(_lines(path(STEP_VERDICTS), ArchivedVerdict))
+        self._verdicts = list(decoded_lines([path(STEP_VERDICTS)], ArchivedVerdict))
         self._outputs = LinesByKey([path(STEP_OUTPUTS)])
         self._positions: dict[tuple[str, str], int] = {}
         for line in lines_of([path(STEP_OUTPUTS)]):
@@ -247,11 +260,17 @@ class ArchivedScenarios:
         """The tallies of all models, from files, replies and verdicts."""
         settings = msgspec.structs.replace(self._settings.settings, prompts=self._prompts)
         files = ScenarioFiles(self._in, self._in, self._in, self._bytes, self._texts.__getitem__)
-        given = [
-            GivenVerdict(each.case_id, each.run, each.model, each.verdict)
-            for each in self._verdicts
-            if not each.judged
-        ]
+        given, by_people = (
+            [
+                GivenVerdict(
+                    each.case_id, each.run, each.model, each.verdict,
+                    is_judged([each.verdict], asked_now=False),
+                )
+                for each in self._verdicts
+                if not each.judged and each.label == is_label
+            ]
+            for is_label in (False, True)
+        )  # fmt: skip
         if self._settings.recorded:
             outputs = RecordedOutputs(
                 [each.scenarios for each in self._folders.values()],
@@ -274,6 +293,7 @@ class ArchivedScenarios:
                     names.count(model, reply.model, reply.asked_as)
             return found
 
+        labels = settle_step_labels(by_people, [model.name for model in self._models])
         data = RunData(
             [model.name for model in self._models],
             stored,
@@ -283,8 +303,9 @@ class ArchivedScenarios:
             lambda model: (),
             lambda model: model,
             {model.name: model.provider for model in self._models if model.provider in OFFLINE},
+            {} if labels is None else labels.by_model,
         )
-        return scenario_tallies(cases.scorer(data).scores(self._judged(), sinks))
+        return scenario_tallies(cases.scorer(data).scores(self._judged(), sinks), labels)
 
     def _judged(self) -> VerdictsByPart:
         by_part: dict[tuple[str, str], dict[tuple[str, int, str], Verdict]] = {}
@@ -318,11 +339,6 @@ class ArchivedScenarios:
 
     def _bytes(self, path: Path) -> bytes:
         return self._texts[path].encode()
-
-
-def _lines(path: Path, kind: type[Any]) -> Iterator[Any]:
-    for line in lines_of([path]):
-        yield _decode(line.raw, kind, path.name)
 
 
 def _decode(raw: bytes, kind: type[Any], name: str) -> Any:

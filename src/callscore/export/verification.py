@@ -28,9 +28,15 @@ from callscore.export.dossier_comparison import (
     CaseComparison,
     ComparedPrompts,
 )
-from callscore.export.dossier_file import MAX_BYTES, UnpackedDossier, unpack
+from callscore.export.dossier_file import (
+    MAX_BYTES,
+    UnpackedDossier,
+    check_envelope,
+    decoded_lines,
+    read_envelope,
+    unpack,
+)
 from callscore.export.dossier_measures import MeasureRecount
-from callscore.export.dossier_signature import check_envelope, read_envelope
 from callscore.export.scenario_archive import ArchivedScenarios, ArchiveSettings, AskedModel
 from callscore.export.sources import TaskPromptBuilder
 from callscore.export.step_cases import StepCases
@@ -54,7 +60,6 @@ from callscore.report.dossier import (
     VERDICTS,
     content_of,
 )
-from callscore.store.files import lines_of
 
 MAX_LISTED = 20
 """Differences of one kind that are listed; the rest is counted."""
@@ -271,15 +276,7 @@ class _Verification:
             self._add(file, f"and {len(sentences) - MAX_LISTED} more of the same kind")
 
     def _outputs(self, *names: str) -> Iterator[_OutputLine]:
-        decode = msgspec.json.Decoder(_OutputLine).decode
-        for line in lines_of([self._files.path(name) for name in names]):
-            try:
-                yield decode(line.raw)
-            except DECODE_ERRORS as error:
-                raise DataError(
-                    f"{error}; expected a line that `callscore report` wrote",
-                    place=f"{line.path.name}:{line.number}",
-                ) from None
+        return decoded_lines([self._files.path(name) for name in names], _OutputLine)
 
     def _job(self) -> ScoreConfig:
         given = self._settings

@@ -97,9 +97,21 @@ def _model(header: Any) -> str:
 
 
 def _with_attachments(sample: Any) -> Any:
-    """The sample with the long texts that the log has apart from their messages."""
-    attached = sample.get("attachments") if isinstance(sample, Mapping) else None
-    return _attached(sample, attached) if isinstance(attached, Mapping) and attached else sample
+    """The sample with the long texts that the log has apart from their messages.
+
+    Of its events, only the requests to models stay: the tools that they offer, and their replies.
+    """
+    if not isinstance(sample, Mapping):
+        return sample
+    given = sample.get("attachments")
+    attached: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    requests = [
+        {key: _attached(event.get(key), attached) for key in ("tools", "output")}
+        for event in sample.get("events") or ()
+        if isinstance(event, Mapping) and event.get("event") == "model"
+    ]
+    rest = {key: value for key, value in sample.items() if key != "events"}
+    return {**(_attached(rest, attached) if attached else rest), "requests": requests}
 
 
 def _attached(value: Any, attached: Mapping[str, Any]) -> Any:
@@ -108,5 +120,5 @@ def _attached(value: Any, attached: Mapping[str, Any]) -> Any:
     if isinstance(value, list):
         return [_attached(one, attached) for one in value]
     if isinstance(value, Mapping):
-        return {key: _attached(one, attached) for key, one in value.items() if key != "events"}
+        return {key: _attached(one, attached) for key, one in value.items()}
     return value

@@ -38,6 +38,7 @@ RARER_NEEDED = 30
 """Labelled items of the rarer class, passes or failures (STATS §5)."""
 BELOW_PEOPLE = 0.10
 """How far a judge's kappa may be below the agreement of people among themselves."""
+SEED = 0
 RATERS_FOR_ALPHA = 3
 ALPHA_NEEDED = 0.67
 """Of Krippendorff's α, as κ compares two raters only (STATS §5)."""
@@ -138,7 +139,6 @@ def calibrate(
     judge_alone: Sequence[str] = (),
     *,
     calls_alone: Sequence[str] = (),
-    seed: int = 0,
 ) -> Calibration:
     """Agreement on the labelled items, and the corrected mean with the judge's other verdicts.
 
@@ -170,7 +170,7 @@ def calibrate(
         sensitivity,
         specificity,
         _kappa(rubric, alike),
-        kappa_interval(alike, _calls([item.call for item, _ in both]), _distance_of(rubric), seed),
+        kappa_interval(alike, _calls([item.call for item, _ in both]), _distance_of(rubric), SEED),
         rubric.ordinal,
         judge_mean,
         prediction_powered_mean(
@@ -181,10 +181,10 @@ def calibrate(
                 _calls([item.call for item, _ in labelled]),
                 calls_alone or [f"other {place}" for place in range(len(alone))],
             ),
-            seed,
+            SEED,
         ),
         cross_check,
-        _people(rubric, items, seed),
+        _people(rubric, items),
     )
 
 
@@ -193,14 +193,14 @@ def _calls(named: Sequence[str]) -> list[str]:
     return [call or f"item {place}" for place, call in enumerate(named)]
 
 
-def _people(rubric: Rubric, items: Sequence[LabelledItem], seed: int) -> People | None:
+def _people(rubric: Rubric, items: Sequence[LabelledItem]) -> People | None:
     calls = _calls([item.call for item in items])
     decided = [[rubric.counts_as(w) for w in item.people if w != CANNOT_TELL] for item in items]
     shared = [(words, call) for words, call in zip(decided, calls, strict=True) if len(words) > 1]
     if not shared:
         return None
     distance, units = _distance_of(rubric), [words for words, _ in shared]
-    interval = alpha_interval(units, [call for _, call in shared], distance, seed)
+    interval = alpha_interval(units, [call for _, call in shared], distance, SEED)
     alpha = krippendorff_alpha(units, distance)
     return People(alpha, len(units), max(map(len, units)), interval)
 

@@ -97,9 +97,9 @@ def sort_questions(judge_request: JudgeRequest, library: Library) -> SortedQuest
     return SortedQuestions(list(asked.values()), decided, list(unknown))
 
 
-def word_for_empty(question: Question, library: Library | None = None) -> str:
+def word_for_empty(question: Question) -> str:
     """The verdict on a text without content; empty if it has content."""
-    rubric = (library or built_in_library()).rubric_for(question)
+    rubric = built_in_library().rubric_for(question)
     return (
         rubric.vain if rubric is not None and rubric.vain and is_empty_phrase(question.text) else ""
     )

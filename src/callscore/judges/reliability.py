@@ -16,7 +16,7 @@ from callscore.core.judging import Judge, JudgeResult
 from callscore.judges import probes
 from callscore.judges.llm import HALVED, JudgeUsage
 from callscore.judges.probes import Change, ProbeCase, ProbeItem
-from callscore.judges.rubric import Library, Rubric, built_in_library
+from callscore.judges.rubric import Rubric, built_in_library
 
 # Single words decide gates, so these may change least. No limit is 0: models are not
 # deterministic at temperature 0, either.
@@ -80,19 +80,16 @@ class Reliability(msgspec.Struct, frozen=True):
         return all(check_reliability.passed for check_reliability in self.checks)
 
 
-async def check_reliability(
-    judge: Judge, cases: Sequence[ProbeCase] | None = None, library: Library | None = None
-) -> Reliability:
-    """Run every test on a judge; about thirty requests with the built-in cases."""
-    tester = _Tester(judge, cases or probes.probe_cases(), library or built_in_library())
-    return await tester.run()
+async def check_reliability(judge: Judge) -> Reliability:
+    """Run every test on a judge; about thirty requests with the cases of `probes`."""
+    return await _Tester(judge).run()
 
 
 class _Tester:
-    def __init__(self, judge: Judge, cases: Sequence[ProbeCase], library: Library) -> None:
+    def __init__(self, judge: Judge) -> None:
         self._judge = judge
-        self._cases = cases
-        self._library = library
+        self._cases = probes.probe_cases()
+        self._library = built_in_library()
         self._plain: list[Words] = []
         self._last_failure: str | None = None
         self._usage = JudgeUsage()

@@ -189,9 +189,9 @@ class Labels:
         at = bisect_right(self._ends, start)
         return self.all[at - 1] if at and self._ends[at - 1] >= start - reach else None
 
-    def is_near(self, kind: LabelKind, start: int, reach: int = CONTEXT) -> bool:
+    def is_near(self, kind: LabelKind, start: int) -> bool:
         """Whether a label of this kind ends before a place, near it."""
-        first = bisect_left(self._ends, start - reach)
+        first = bisect_left(self._ends, start - CONTEXT)
         last = bisect_right(self._ends, start)
         return any(one.kind == kind for one in self.all[first:last])
 

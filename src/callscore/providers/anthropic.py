@@ -11,7 +11,6 @@ from callscore.core.case import JsonObject, Message, Prompt, Reply
 from callscore.core.errors import ConfigError
 from callscore.core.provider import AttemptFailed
 from callscore.providers.rate_limit_headers import LimitHeaders
-from callscore.providers.schemas import without_bounds
 from callscore.providers.wire_format import (
     ANSWER_TOOL,
     ANSWER_TOOL_DESCRIPTION,
@@ -35,6 +34,7 @@ from callscore.providers.wire_format import (
     rename_params,
     split_answer_tool,
     system_and_turns,
+    without_bounds,
     without_format,
 )
 
@@ -53,7 +53,7 @@ _STOP: Mapping[str, str] = {
     "stop_sequence": "stop",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
-    "pause_turn": "length",
+    "pause_turn": "length",  # the server has stopped in the middle of a turn
     "tool_use": "tool_calls",
     "refusal": "refusal",
 }
@@ -111,7 +111,7 @@ class Messages:
         form = form or self.forms(prompt)[0]
         built: Body = {
             "model": self._model,
-            "max_tokens": ASSUMED_MAX_OUTPUT_TOKENS,
+            "max_tokens": ASSUMED_MAX_OUTPUT_TOKENS,  # which this API requires
             "messages": [_turn(group) for group in group_results(merge_turns(turns))],
         }
         if system:
@@ -168,6 +168,7 @@ def _turn(group: Sequence[Message]) -> Message | Body:
         return {"role": "user", "content": blocks}
     if not first.calls:
         return first
+    # blank text blocks are refused
     said = [{"type": "text", "text": first.content}] if first.content.strip() else []
     used = [
         {"type": "tool_use", "id": call.id, "name": call.name, "input": call_input(call)}

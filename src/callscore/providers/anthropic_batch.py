@@ -18,6 +18,7 @@ _JSON = {"content-type": "application/json"}
 _STATUS: Mapping[str, int] = {
     "invalid_request_error": 400,
     "authentication_error": 401,
+    "billing_error": 402,
     "permission_error": 403,
     "not_found_error": 404,
     "request_too_large": 413,
@@ -26,7 +27,8 @@ _STATUS: Mapping[str, int] = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""The status of a live response with an error of this type."""
+"""The status of a live response with an error of this type; the types are those of
+anthropic-sdk-python 009b0353, types/shared/error_object.py."""
 CLOCKS_DIFFER_S = 3_600.0
 """How far the clocks of the vendor and of this machine may differ."""
 
@@ -34,6 +36,9 @@ CLOCKS_DIFFER_S = 3_600.0
 class AnthropicBatch:
     """`/messages/batches`. A batch has no name: only its results say which requests it has."""
 
+    # 100,000 requests, 256 MB: the guide "Batch processing" and "Create a Message Batch". 24 hours:
+    # anthropic-sdk-python 009b0353, types/messages/message_batch.py. Results are kept for 29 days
+    # after the creation, or until the batch is deleted, which is possible only when it has ended.
     limits = BatchLimits(requests=100_000, bytes=240_000_000, window_s=86_400)
     has_files = False
 

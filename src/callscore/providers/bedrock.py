@@ -14,8 +14,7 @@ from callscore.core.case import JsonObject, Message, Prompt, Reply
 from callscore.core.errors import ConfigError, MissingExtra
 from callscore.core.provider import AttemptFailed
 from callscore.providers.http_provider import Authorise
-from callscore.providers.redaction import excerpt
-from callscore.providers.schemas import without_bounds
+from callscore.providers.secrets import excerpt
 from callscore.providers.wire_format import (
     ANSWER_NAME,
     ANSWER_TOOL,
@@ -38,6 +37,7 @@ from callscore.providers.wire_format import (
     rename_params,
     split_answer_tool,
     system_and_turns,
+    without_bounds,
     without_format,
 )
 
@@ -71,6 +71,7 @@ _STOP: Mapping[str, str] = {
     "tool_use": "tool_calls",
     "guardrail_intervened": "content_filter",
     "content_filtered": "content_filter",
+    # faults of the model: what it sent is scored, and not requested again as after an outage
     "malformed_model_output": "stop",
     "malformed_tool_use": "stop",
 }
@@ -115,6 +116,7 @@ class Converse:
         checked = rename_params(check_params(params, _RESERVED), _NAMES)
         self._inference = {k: v for k, v in checked.items() if k in _INFERENCE}
         self._outside_config = {k: v for k, v in checked.items() if k in _OUTSIDE_CONFIG}
+        # what only one family of models knows has a place of its own in this API
         own = {k: v for k, v in checked.items() if k not in _INFERENCE | _OUTSIDE_CONFIG}
         if own:
             fields = self._outside_config.get("additionalModelRequestFields") or {}
@@ -185,6 +187,7 @@ def _blocks(message: Message) -> Iterator[Body]:
         result = {"toolUseId": message.call.id, "content": [{"text": message.content}]}
         yield {"toolResult": result}
         return
+    # blank text blocks are refused
     if message.content.strip() or not message.calls:
         yield {"text": message.content}
     for call in message.calls:

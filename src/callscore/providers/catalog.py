@@ -117,13 +117,13 @@ def leaves_machine(spec: ModelSpec) -> bool:
     return spec.base_url is None or not is_loopback(URL(spec.base_url))
 
 
-def host_of(spec: ModelSpec, environment: Mapping[str, str] = os.environ) -> str:
+def host_of(spec: ModelSpec) -> str:
     """The host that a model is reached at; empty where nothing is sent, or a package decides."""
     if spec.base_url is None and is_plugin(spec):
         return ""
     from yarl import URL
 
-    return URL(spec.base_url or _api(spec, Secrets(environment)).base_url).host or ""
+    return URL(spec.base_url or _api(spec, Secrets(os.environ)).base_url).host or ""
 
 
 def make_requests(spec: ModelSpec, secrets: Secrets) -> Requests:

@@ -56,6 +56,7 @@ _FINISH: Mapping[str, str] = {
     "BLOCKLIST": "content_filter",
     "PROHIBITED_CONTENT": "content_filter",
     "SPII": "content_filter",
+    # faults of the model: what it sent is scored, and not requested again as after an outage
     "MALFORMED_FUNCTION_CALL": "stop",
     "UNEXPECTED_TOOL_CALL": "stop",
     "TOO_MANY_TOOL_CALLS": "stop",
@@ -169,6 +170,7 @@ class GenerateContent:
         )
         text = "".join(part.text or "" for part in parts if not part.thought)
         finish = _FINISH.get(candidate.finish_reason or "")
+        # this API reports STOP for calls, too
         if calls and finish == "stop":
             finish = "tool_calls"
         return Reply(text, finish, *_usage(answer), None, calls, answer.model_version)
@@ -185,6 +187,7 @@ def _parts(message: Message) -> Iterator[Body]:
         response = {"name": message.call.name, "response": {"result": message.content}}
         yield {"functionResponse": response}
         return
+    # a turn must have a part; calls are enough
     if message.content.strip() or not message.calls:
         yield {"text": message.content}
     for call in message.calls:

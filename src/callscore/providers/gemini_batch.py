@@ -16,6 +16,7 @@ from callscore.providers.batch_http import MOST_PAGES, BatchHttp, checked_id, de
 
 VERTEX = "aiplatform.googleapis.com"
 _LINES = "application/jsonl"
+# python-genai 66807187, types.py (JobState) and _transformers.py; an expired batch has no results.
 _ENDINGS: Mapping[str, Ending] = {
     "SUCCEEDED": "completed",
     "PARTIALLY_SUCCEEDED": "partial",
@@ -30,7 +31,9 @@ _STATUS: Mapping[int, int] = {3: 400, 4: 504, 5: 404, 7: 403, 8: 429, 13: 500, 1
 class GeminiBatch:
     """`:batchGenerateContent`, `/batches` and `/files` of the Gemini API."""
 
-    # a job that waits or runs for more than 48 hours expires
+    # The guide "Batch API": files up to 2 GB; a job that waits or runs for more than 48 hours
+    # expires, and files are kept for 48 hours. No number of requests is given; this one bounds what
+    # a lost job may cost.
     limits = BatchLimits(requests=100_000, bytes=1_900_000_000, window_s=2 * 86_400)
     has_files = True
 
@@ -61,6 +64,7 @@ class GeminiBatch:
         if isinstance(begun, AttemptFailed):
             return begun
         url = URL(begun.headers.get("X-Goog-Upload-URL", ""), encoded=True)
+        # the vendor chooses the address, and the key goes to no other host
         if not url.absolute or not self._http.is_own(url):
             return AttemptFailed("unreadable", "the upload would go to another host")
         send = {"X-Goog-Upload-Offset": "0", "X-Goog-Upload-Command": "upload, finalize"}
@@ -121,6 +125,7 @@ class GeminiBatch:
     async def download(self, job: BatchJob, target: BinaryIO) -> AttemptFailed | None:
         """The file of results."""
         for name in job.results:
+            # the address in the guide; python-genai leaves out `/download`
             path = f"/download{self._base.raw_path}/{name}:download"
             found = await self._http.call("GET", self._http.origin(path, alt="media"), into=target)
             if isinstance(found, AttemptFailed):

@@ -17,12 +17,15 @@ from yarl import URL
 from callscore.core.provider import AttemptFailed, FailureKind
 from callscore.providers.addresses import RefusedAddress, is_loopback, open_guarded_socket
 from callscore.providers.rate_limit_headers import duration_s, retry_after_s
-from callscore.providers.redaction import MAX_READ, excerpt
+from callscore.providers.secrets import MAX_READ, excerpt
 
 MAX_ANSWER_BYTES = 20_000_000
+"""A larger answer is a fault of the server; all answers in flight are in memory."""
 ATTEMPT_SECONDS = 600.0
+"""As the clients of OpenAI and Anthropic wait: models that reason answer after minutes."""
 CONNECT_SECONDS = 20.0
 KEEP_ALIVE_SECONDS = 30.0
+"""Usual proxies close idle connections after 60 seconds: a request sent then would be lost."""
 DNS_SECONDS = 300
 LARGE_BODY = 2**20
 """From this size on aiohttp needs a stream, to write in chunks."""

@@ -19,8 +19,8 @@ from callscore.providers.http import (
     server_error,
 )
 from callscore.providers.rate_limit_headers import NO_LIMITS, left
-from callscore.providers.redaction import excerpt, without_secrets
 from callscore.providers.request_variants import Api, RequestVariants, Variant
+from callscore.providers.secrets import excerpt, without_secrets
 from callscore.providers.wire_format import Requests
 
 CONTENT_FILTER = "content_filter"

@@ -10,7 +10,6 @@ import msgspec
 from callscore.core.case import JsonObject, Message, Prompt, Reply, Tool, ToolCall
 from callscore.core.provider import AttemptFailed
 from callscore.providers.rate_limit_headers import LimitHeaders
-from callscore.providers.schemas import fits_strict_mode
 from callscore.providers.wire_format import (
     ANSWER_NAME,
     BY_MODE,
@@ -25,6 +24,7 @@ from callscore.providers.wire_format import (
     decode_response,
     encode_raw,
     find_max_tokens,
+    fits_strict_mode,
     merge_params,
 )
 
@@ -34,6 +34,7 @@ KEY_ENV = "OPENAI_API_KEY"
 _RESERVED = frozenset(("model", "messages", "stream", "stream_options", "n", "tools"))
 _FINISH: Mapping[str, str] = {
     "stop": "stop",
+    # the other words are those of compatible servers
     "eos": "stop",
     "eos_token": "stop",
     "end_turn": "stop",

@@ -15,8 +15,12 @@ from callscore.providers.batch_http import MOST_PAGES, BatchHttp, checked_id, de
 TOKEN = "callscore_job"
 """The key of the token in the metadata of a batch."""
 TOO_MANY_TOKENS = "token_limit_exceeded"
-"""The code of an error: the account may not have as many tokens in the queue."""
+"""The code of an error: the account may not have as many tokens in the queue (openai-python, issue
+2084)."""
 RESULTS_KEPT_S = 30 * 86_400
+"""The longest that can be asked for, from the creation of the file (types/batch_create_params.py);
+uploads with the purpose `batch` are kept as long (types/file_create_params.py)."""
+# types/batch.py: the other states are validating, in_progress, finalizing and cancelling.
 _ENDINGS: Mapping[str, Ending] = {
     "completed": "completed",
     "failed": "failed",
@@ -28,6 +32,8 @@ _ENDINGS: Mapping[str, Ending] = {
 class OpenAIBatch:
     """`/files` and `/batches`, for chat completions or responses."""
 
+    # openai-python e43b4224, types/batch_create_params.py: 50,000 requests, 200 MB, "24h" is the
+    # only window.
     limits = BatchLimits(requests=50_000, bytes=190_000_000, window_s=86_400)
     has_files = True
 
@@ -121,7 +127,7 @@ class OpenAIBatch:
             found = await self._http.call("GET", url, into=target)
             if isinstance(found, AttemptFailed):
                 return found
-            target.write(b"\n")
+            target.write(b"\n")  # a file may end without one, and the next is appended
         return None
 
     def read(self, line: bytes) -> BatchLine | None:

@@ -10,7 +10,7 @@ import msgspec
 from callscore.core.case import Case, Failed, Prompt, Reply, ToolCall
 from callscore.core.errors import ConfigError
 from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
-from callscore.core.recorded_calls import with_calls_of_object
+from callscore.core.strict_json import with_calls_of_object
 from callscore.core.task import SCENARIO
 
 LABEL = "replay"

@@ -28,6 +28,7 @@ _NAMES_TURNS = re.compile(
 _NAMES_RESPONSES = re.compile(r"/responses\b|responses api|unsupported_api_for_model", re.I)
 _MAX_SEARCHED = 2_000
 REFUSALS_TO_GIVE_UP = 3
+"""A form that an API never took is not tried after this many refusals: one may be chance."""
 MAX_REMEMBERED = 1_000
 """Schemas with their own form; every case may have one."""
 

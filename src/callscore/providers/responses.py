@@ -12,7 +12,6 @@ from callscore.core.errors import ConfigError
 from callscore.core.lazy import lazy_regex
 from callscore.core.provider import AttemptFailed
 from callscore.providers.openai import ChatCompletions
-from callscore.providers.schemas import fits_strict_mode
 from callscore.providers.wire_format import (
     ANSWER_NAME,
     BY_MODE,
@@ -27,6 +26,7 @@ from callscore.providers.wire_format import (
     decode_response,
     encode_raw,
     find_max_tokens,
+    fits_strict_mode,
     merge_params,
     rename_params,
 )

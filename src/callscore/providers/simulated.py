@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 
 from callscore.core.case import Case, Prompt, Reply, ToolCall
-from callscore.core.errors import ConfigError
 from callscore.core.noise import Degrade, FakeReply, Noise, Rates
 from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
 
@@ -77,11 +76,7 @@ class SimulatedProvider:
         self.name = name
         self._noise = noise
         self._model = model
-        try:
-            self._params = msgspec.convert(params, SimulatedParams)
-        except msgspec.ValidationError as error:
-            known = ", ".join(SimulatedParams.__struct_fields__)
-            raise ConfigError(f"params of {name!r}: {error}; expected {known}") from None
+        self._params = msgspec.convert(params, SimulatedParams)
 
     def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
         """A prompt without its case: nothing could be degraded, so the answer is empty."""

@@ -13,11 +13,9 @@ from callscore.core.case import JsonObject, Message, Prompt, Reply, SentCall, To
 from callscore.core.errors import ConfigError
 from callscore.core.provider import AttemptFailed, ProviderRequest
 from callscore.providers.rate_limit_headers import LimitHeaders
-from callscore.providers.schemas import fits_output_format
 
 if TYPE_CHECKING:
     from yarl import URL
-
 
 ASSUMED_MAX_OUTPUT_TOKENS = 8_192
 """Sent if an API requires a maximum; assumed for limits and budgets if none is declared."""
@@ -27,6 +25,7 @@ ANSWER_TOOL = "record_the_answer"
 """The tool that carries an answer if only a tool's input can be held to a schema."""
 ANSWER_TOOL_DESCRIPTION = "Records the answer; call it once."
 MOST_SCHEMAS_KEPT = 64
+"""A case with a form has a schema of its own; other prompts of a run share a few."""
 MOST_TOKENS = 100_000_000
 """No request has more; a larger count is an error of the server and treated as unknown."""
 
@@ -271,6 +270,7 @@ def arguments_text(arguments: object) -> str:
 KEY_BYTES = 32
 BYTES_A_TOKEN_ASCII = 4
 BYTES_A_TOKEN_OTHER = 3
+"""For estimates before sending: text in other scripts takes more tokens per byte."""
 
 
 class Requests:
@@ -303,3 +303,75 @@ class Requests:
 def estimate_tokens(body: bytes) -> int:
     """About four bytes per token in ASCII text, three otherwise; an estimate, not for the cost."""
     return len(body) // (BYTES_A_TOKEN_ASCII if body.isascii() else BYTES_A_TOKEN_OTHER) + 1
+
+
+_BOUNDS = frozenset(
+    (
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "multipleOf",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "minProperties",
+        "maxProperties",
+    )
+)
+_OF_SCHEMAS = ("properties", "$defs", "definitions")
+"""Keywords whose value maps names to schemas."""
+_UNSUPPORTED = frozenset(("allOf", "not", "if", "oneOf", "patternProperties", "dependentSchemas"))
+
+
+def fits_strict_mode(schema: JsonObject) -> bool:
+    """Whether strict mode accepts the schema: every object closed, every property required.
+
+    Providers refuse a request with any other schema, so such a schema is sent as a hint.
+    """
+    return schema.get("type") == "object" and _fits(schema, requires_all=True)
+
+
+def fits_output_format(schema: JsonObject) -> bool:
+    """Whether an output format accepts the schema, bounds aside: every object closed."""
+    return schema.get("type") == "object" and _fits(schema)
+
+
+def without_bounds(schema: Any) -> Any:
+    """The schema without limits on values and lengths, which an output format would refuse."""
+    if isinstance(schema, list):
+        return [without_bounds(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    return {
+        key: _without_bounds_of_members(value) if key in _OF_SCHEMAS else without_bounds(value)
+        for key, value in schema.items()
+        if key not in _BOUNDS
+    }
+
+
+def _without_bounds_of_members(members: Any) -> Any:
+    """The same for schemas by name; a name may equal that of a bound."""
+    if not isinstance(members, Mapping):
+        return members
+    return {name: without_bounds(inner) for name, inner in members.items()}
+
+
+def _fits(part: Mapping[str, Any], *, requires_all: bool = False) -> bool:
+    """Whether every object in a schema is closed, and requires all its properties."""
+    if not _UNSUPPORTED.isdisjoint(part):
+        return False
+    properties = part.get("properties", ())
+    is_object = part.get("type") == "object" or "properties" in part
+    if is_object and part.get("additionalProperties") is not False:
+        return False
+    if requires_all and set(part.get("required", ())) != set(properties):
+        return False
+    inner = [part.get("items"), *(part.get("anyOf") or ())]
+    for name in _OF_SCHEMAS:
+        inner += (part.get(name) or {}).values()
+    return all(
+        _fits(each, requires_all=requires_all) for each in inner if isinstance(each, Mapping)
+    )

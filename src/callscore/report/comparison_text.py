@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 
 from callscore.core.comparison import CaseChange, Comparison, Plan, PlanLine, RowDifference
 from callscore.core.measure import FEW_CALLS
@@ -121,7 +122,11 @@ def describe_pairing(comparison: Comparison) -> str:
     return f"paired on {paired} that both answered{left_out}{few}"
 
 
-def describe_case(change: CaseChange, max_metrics: int = 3) -> str:
+MOST_METRICS = 3
+"""How many changed metrics of a case are named."""
+
+
+def describe_case(change: CaseChange) -> str:
     """Describe the changes of a case: kinds, gates, metrics."""
     parts = [KIND_WORDS[kind] for kind in change.kinds if kind != "new_blocker"]
     if change.new_gates:
@@ -132,8 +137,8 @@ def describe_case(change: CaseChange, max_metrics: int = 3) -> str:
         f"{slug} {_short_number(one)} → {_short_number(other)}"
         for slug, (one, other) in change.metrics.items()
     ]
-    more = len(metrics) - max_metrics
-    parts += [*metrics[:max_metrics], *([f"{more} more"] if more > 0 else [])]
+    more = len(metrics) - MOST_METRICS
+    parts += [*metrics[:MOST_METRICS], *([f"{more} more"] if more > 0 else [])]
     return "; ".join(parts)
 
 
@@ -141,9 +146,11 @@ def _short_number(number: float | None) -> str:
     return "n/a" if number is None else f"{number:.3g}"
 
 
-def worst_first(changes: Sequence[CaseChange]) -> list[CaseChange]:
-    """Sort cases that became worse before those that became better, keeping the order of each."""
-    return sorted(changes, key=lambda change: not _is_worse(change))
+def worst_first(changes: Sequence[CaseChange], most: int) -> Iterator[CaseChange]:
+    """Cases that became worse before those that became better, in the order of each."""
+    worse = (change for change in changes if _is_worse(change))
+    better = (change for change in changes if not _is_worse(change))
+    return islice(chain(worse, better), most)
 
 
 def _is_worse(change: CaseChange) -> bool:
@@ -215,7 +222,6 @@ def _blockers(comparison: Comparison, width: int) -> Iterator[Line]:
 def _cases(comparison: Comparison, width: int, max_cases: int) -> Iterator[Line]:
     if not comparison.cases:
         return
-    changed = worst_first(comparison.cases)
     head = f"Cases: {describe_counts(comparison)}"
     yield from paragraph([StyledText(head, "bold")], width)
     columns = [Column("case"), Column("task"), Column("change", is_number=True), Column("")]
@@ -226,14 +232,12 @@ def _cases(comparison: Comparison, width: int, max_cases: int) -> Iterator[Line]
             StyledText(show_difference(change.change, "fraction") if change.change else ""),
             StyledText(plain(describe_case(change), 200), "dim"),
         ]
-        for change in changed[:max_cases]
+        for change in worst_first(comparison.cases, max_cases)
     ]
     if rows:
         yield from table(columns, rows, width)
-    if len(changed) > max_cases:
-        yield [
-            StyledText(f"{len(changed) - max_cases} more; --cases N shows more, --json all", "dim")
-        ]
+    if (more := len(comparison.cases) - max_cases) > 0:
+        yield [StyledText(f"{more} more; --cases N shows more, --json all", "dim")]
     yield []
 
 
@@ -302,7 +306,6 @@ def _case_items(comparison: Comparison, max_cases: int) -> Iterator[str]:
     yield "<details>"
     yield f"<summary>Cases: {describe_counts(comparison)}</summary>"
     yield ""
-    changed = worst_first(comparison.cases)
     rows = [
         [
             code(change.case_id),
@@ -310,13 +313,13 @@ def _case_items(comparison: Comparison, max_cases: int) -> Iterator[str]:
             show_difference(change.change, "fraction") if change.change else "",
             code(describe_case(change), 200),
         ]
-        for change in changed[:max_cases]
+        for change in worst_first(comparison.cases, max_cases)
     ]
     if rows:
         yield from markdown_text.table(["case", "task", "change", ""], rows)
-    if len(changed) > max_cases:
+    if (more := len(comparison.cases) - max_cases) > 0:
         yield ""
-        yield f"{len(changed) - max_cases} more."
+        yield f"{more} more."
     yield ""
     yield "</details>"
     yield ""

@@ -18,7 +18,7 @@ from callscore.report.names import MAX_NAME_LENGTH, Origins, marked_names, origi
 from callscore.report.numbers import show_cost, show_count
 from callscore.report.safe_text import plain
 from callscore.scorecard.decision import ModelDifference
-from callscore.stats.claims import unseen_share
+from callscore.stats.claim_limits import unseen_share
 
 
 def judging_text(judging: Judging) -> str:

@@ -1,4 +1,7 @@
-"""The scorecard as JSON: full precision and no timestamps, so equal results give equal bytes."""
+"""Scorecards and comparisons as JSON.
+
+Full precision and no timestamps: equal results give equal bytes.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from callscore.core.comparison import Comparison
 from callscore.core.scorecard import Scorecard
 from callscore.report.safe_text import escape_json
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource
@@ -15,6 +19,22 @@ def scorecard_json(card: Scorecard) -> bytes:
     """Return the scorecard, indented, with a final newline."""
     shown = card.without_times() if card.documents else card
     return escape_json(msgspec.json.format(msgspec.json.encode(shown), indent=1)) + b"\n"
+
+
+def comparison_json(comparison: Comparison) -> Iterator[bytes]:
+    """Yield a comparison; its cases one by one, as they may be many."""
+    no_case = b'"cases": []'
+    before, after = _indented(msgspec.structs.replace(comparison, cases=())).split(no_case)
+    yield before
+    opening = no_case[:-1]
+    for change in comparison.cases:
+        yield opening + b"\n    " + _indented(change).replace(b"\n", b"\n    ")
+        opening = b","
+    yield (no_case if opening != b"," else b"\n  ]") + after + b"\n"
+
+
+def _indented(value: msgspec.Struct) -> bytes:
+    return escape_json(msgspec.json.format(msgspec.json.encode(value), indent=2))
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from callscore.results.stored import StoredResults
+    from callscore.results.stored_results import StoredResults
     from callscore.store.address import StoreAddress
 
 
@@ -16,6 +16,6 @@ def open_results(store: StoreAddress, eval_file: Path | None = None) -> StoredRe
 
     `eval_file`: that of its runs, if the store does not name it or the file was moved.
     """
-    from callscore.results.stored import StoredResults  # loads SQLite and the suites
+    from callscore.results.stored_results import StoredResults  # loads SQLite and the suites
 
     return StoredResults(store, eval_file)

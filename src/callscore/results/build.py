@@ -57,7 +57,7 @@ def main(store: str, run_id: str) -> int:
     """Bring the index of a run up to date; prints why that is not possible."""
     from contextlib import closing
 
-    from callscore.results.stored import StoredResults
+    from callscore.results.stored_results import StoredResults
 
     try:
         with closing(StoredResults(Path(store))) as results:

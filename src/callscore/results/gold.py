@@ -10,9 +10,8 @@ import msgspec
 from callscore.core.errors import DataError, UsageError
 from callscore.core.events import LoggedEvent, subject_of
 from callscore.report.details.decoded_case import DecodedCase, decode_case, decode_reply
-from callscore.report.details.field_correction import with_field_of
 from callscore.report.details.form_marks import MarkReader
-from callscore.report.details.gold_audit import FieldVotes, votes_of
+from callscore.report.details.gold_audit import FieldVotes, votes_of, with_field_of
 from callscore.report.source import CaseView, ReportSource
 from callscore.results.port import Results
 from callscore.store.address import StoreAddress, open_store

@@ -23,7 +23,7 @@ from callscore.report.details.form_agreement import (
 )
 from callscore.report.details.slices import Slices
 from callscore.report.source import CaseView, ReportSource
-from callscore.results.review_log import ReviewLog
+from callscore.results.review_log import ItemOfReply, ReviewLog, StaleReviews
 from callscore.store.run_records import Failure, StoredStatus
 from callscore.store.worklists import OpenItem
 
@@ -119,7 +119,7 @@ class Reading(msgspec.Struct, frozen=True):
         return bool(self.weights or self.workload)
 
 
-class MatrixQuery(msgspec.Struct, frozen=True, omit_defaults=True):
+class MatrixQuery(msgspec.Struct, frozen=True, omit_defaults=True, rename={"search": "in"}):
     """Which cases a matrix shows, and in which order; empty values select nothing."""
 
     show: Show = "all"
@@ -287,6 +287,8 @@ class Remeasured(msgspec.Struct, frozen=True):
     card: Scorecard
     """Its values are those of a full rescore; intervals may be left out until they are computed."""
     version: str
+    follows: bool = False
+    """Whether all of it is as before, because the whole run is scored in the background."""
 
 
 class Results(Protocol):
@@ -350,6 +352,14 @@ class Results(Protocol):
 
     def events(self) -> Sequence[LoggedEvent]:
         """Every event of the store, in its order."""
+        ...
+
+    def check_data(self, run: int) -> None:
+        """Raise UsageError if the run cannot be scored with its data as they are now."""
+        ...
+
+    def stale_reviews(self, run: int) -> Mapping[ItemOfReply, StaleReviews]:
+        """The items whose reviews rely on another reference than the run has now."""
         ...
 
     def reviews(self) -> ReviewLog:

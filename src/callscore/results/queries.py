@@ -17,7 +17,7 @@ from callscore.results.port import (
     QueryError,
 )
 from callscore.results.rows import SCORE
-from callscore.results.writer import Head
+from callscore.results.scoring_parts import Head
 from callscore.store.index_rows import CellRow, FoundCase
 from callscore.store.results_filter import MARKS, CaseFilter
 from callscore.suites.registry import Catalog

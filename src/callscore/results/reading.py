@@ -14,12 +14,16 @@ from callscore.config.score import ScoreConfig
 from callscore.core.scorecard import Scorecard
 from callscore.evaluate.scorecards import decide_again
 from callscore.evaluate.sub_blocks import decode_sums
-from callscore.results.case_again import RunOfCases
-from callscore.results.compared import decode_contributions
-from callscore.results.kept import EVERYTHING, decode_kept
 from callscore.results.port import QueryError, Reading
-from callscore.results.remeasuring import card_of_sums
-from callscore.results.writer import decode_card, decode_head
+from callscore.results.scoring_parts import (
+    EVERYTHING,
+    decode_card,
+    decode_contributions,
+    decode_head,
+    decode_kept,
+)
+from callscore.results.single_case import RunOfCases
+from callscore.results.verdict_changes import card_of_sums
 from callscore.stats.contributions import TaskContributions
 from callscore.store.index_rows import Scoring
 from callscore.store.results_index import ResultsIndex

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from callscore.core.events import LoggedEvent
-from callscore.core.reviews import Draw, GivenReview, read_reviews, standing_reviews
+from callscore.core.events import Draw, GivenReview, LoggedEvent, read_reviews, standing_reviews
 from callscore.store.protocol import Store
 
+AUDIT = "audit"
+"""The queue that is a random sample, decided blind."""
 ItemOfReply = tuple[str, str, str]
 """The key of a reply as hex digits, a metric and an item."""
+
+
+class StaleReviews(NamedTuple):
+    """What people said about an answer when the reference was another one; it does not count."""
+
+    case_id: str
+    model: str
+    rep: int
+    standing: Sequence[GivenReview]
 
 
 class ReviewLog:

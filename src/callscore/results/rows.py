@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,8 +13,7 @@ from callscore.core.judging import INJECTION_SUSPECTED, Verdict
 from callscore.core.measure import UNDECIDED
 from callscore.core.scorecard import CaseResult
 from callscore.core.spec import Spec
-from callscore.evaluate.sub_blocks import FAST
-from callscore.report.details.decoded_case import decode_case
+from callscore.report.details.decoded_case import tags_of
 from callscore.report.details.slices import score_or_zero
 from callscore.report.source import Answer, CaseView
 from callscore.store.index_rows import CaseRow, CellRow, VerdictRow
@@ -25,9 +23,12 @@ WORST_FIRST = ("error", "not_run", "invalid", "incomplete", "valid")
 MAX_GOLD = 80
 """Characters of the expected outcome that a list shows."""
 SCORE = "score"
+NONE = "[]"
+"""An empty list in JSON."""
 
 _encode = msgspec.json.Encoder().encode
-_decode_view = msgspec.json.Decoder(CaseView).decode
+decode_view = msgspec.json.Decoder(CaseView).decode
+"""The case in a row; its answers may lack their replies."""
 
 
 def encode_view(view: CaseView, *, with_replies: bool) -> bytes:
@@ -37,12 +38,7 @@ def encode_view(view: CaseView, *, with_replies: bool) -> bytes:
             msgspec.structs.replace(answer, text=None, tool_calls=()) for answer in view.answers
         ]
         view = msgspec.structs.replace(view, answers=answers)
-    return zlib.compress(_encode(view), FAST)
-
-
-def decode_view(raw: bytes) -> CaseView:
-    """The case in a row; its answers may lack their replies."""
-    return _decode_view(zlib.decompress(raw))
+    return _encode(view)
 
 
 def case_row(
@@ -65,7 +61,7 @@ def case_row(
         str(case.id if case.call_id is None else case.call_id),
         case.task,
         case.lang or "",
-        _json(decode_case(msgspec.structs.replace(view, answers=())).tags),
+        _json(tags_of(case)),
         len(said),
         gold_words(case),
         marks_of(cells, spread),
@@ -74,7 +70,7 @@ def case_row(
         "\n".join([turn.text for turn in said]),
         cells,
         encode_view(view, with_replies=is_step),
-        [row for answer in view.answers for row in _verdict_rows(answer, case, place, spec, given)],
+        [row for answer in view.answers for row in _verdict_rows(answer, view, place, spec, given)],
     )
 
 
@@ -146,8 +142,12 @@ def marks_of(cells: Sequence[CellRow], spread: float) -> int:
 
 def gold_words(case: Case) -> str:
     """The expected outcome in a few words."""
-    words = ", ".join(_words(case.expected_outcome))
-    return words if len(words) <= MAX_GOLD else f"{words[: MAX_GOLD - 1]}…"
+    words = ""
+    for one in _words(case.expected_outcome):
+        words = f"{words}, {one}" if words else one
+        if len(words) > MAX_GOLD:
+            return f"{words[: MAX_GOLD - 1]}…"
+    return words
 
 
 def _words(outcome: Mapping[str, Any]) -> Iterator[str]:
@@ -164,43 +164,46 @@ def _words(outcome: Mapping[str, Any]) -> Iterator[str]:
 
 def _verdict_rows(
     answer: Answer,
-    case: Case,
+    view: CaseView,
     place: int,
     spec: Spec,
     given: Mapping[tuple[str, int], Sequence[Verdict]],
 ) -> Iterator[VerdictRow]:
     result = answer.result
+    of_answer = (place, view.case.id, view.case.task, result.model, result.run)
     suspected = any(flag.startswith(INJECTION_SUSPECTED) for flag in result.flags)
     by_item: dict[tuple[str, str], list[Verdict]] = {}
-    for verdict in (*answer.verdicts, *given.get((answer.model, answer.run), ())):
+    for verdict in (*answer.verdicts, *given.get((result.model, result.run), ())):
         by_item.setdefault((verdict.metric, verdict.item), []).append(verdict)
-    found = [(*key, verdicts) for key, verdicts in by_item.items()]
-    undecided = [slug for slug, measure in answer.measures.items() if measure.absence in UNDECIDED]
-    found += [(slug, "", []) for slug in undecided]
-    for metric, item, verdicts in found:
-        known = spec.metrics.get(metric)
-        is_gate = known is not None and known.gate is not None
-        last = verdicts[-1] if verdicts else Verdict(metric, item)
-        words = {one.verdict for one in verdicts if one.by != last.by}
+    for (metric, item), verdicts in by_item.items():
+        last = verdicts[-1]
+        word = last.verdict or ("" if last.value is None else repr(last.value))
+        disputed = len(verdicts) > 1 and _is_disputed(verdicts)
+        gate = _is_gate(spec, metric)
+        breached = gate and metric in result.reasons
         yield VerdictRow(
-            place,
-            case.id,
-            case.task,
-            answer.model,
-            answer.run,
-            metric,
-            item,
-            last.verdict or ("" if last.value is None else repr(last.value)),
-            last.by,
-            bool(words - {last.verdict}),
-            is_gate,
-            is_gate and metric in result.reasons,
-            suspected,
+            *of_answer, metric, item, word, last.by, disputed, gate, breached, suspected
         )
+    for metric, measure in answer.measures.items():
+        if measure.absence in UNDECIDED:
+            gate = _is_gate(spec, metric)
+            breached = gate and metric in result.reasons
+            yield VerdictRow(*of_answer, metric, "", "", "", False, gate, breached, suspected)
+
+
+def _is_gate(spec: Spec, metric: str) -> bool:
+    known = spec.metrics.get(metric)
+    return known is not None and known.gate is not None
+
+
+def _is_disputed(verdicts: Sequence[Verdict]) -> bool:
+    """Whether another author has another word than the last one."""
+    last = verdicts[-1]
+    return any(one.by != last.by and one.verdict != last.verdict for one in verdicts)
 
 
 def _distinct(texts: Sequence[str]) -> str:
-    return _json(list(dict.fromkeys(texts)))
+    return _json(list(dict.fromkeys(texts))) if texts else NONE
 
 
 def _json(value: object) -> str:

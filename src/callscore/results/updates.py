@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from threading import RLock, Thread
 
@@ -13,24 +14,29 @@ import msgspec
 from callscore.config.config import EvalConfig
 from callscore.config.score import ScoreConfig
 from callscore.core.errors import CallscoreError, UsageError
+from callscore.core.events import GivenReview, Review, standing_reviews
 from callscore.core.task import SCENARIO
 from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
+from callscore.evaluate.cases import CaseReader
+from callscore.evaluate.given_verdicts import VerdictIndex, index_verdicts
+from callscore.evaluate.judge_client import Billing, JudgeCalls
 from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
+from callscore.evaluate.labels import LabelIndex, index_labels
 from callscore.evaluate.reply_source import CaseReplies
 from callscore.report.source import CaseView
 from callscore.results.build import build_command, build_index
-from callscore.results.case_again import RunOfCases, ScoredAsAWhole
 from callscore.results.fingerprint import data_in, fingerprint, with_people
-from callscore.results.remeasuring import (
+from callscore.results.review_log import AUDIT, ItemOfReply, ReviewLog, StaleReviews
+from callscore.results.rows import decode_view
+from callscore.results.scoring_parts import decode_head
+from callscore.results.single_case import RunOfCases, ScoredAsAWhole, VerdictFiles
+from callscore.results.verdict_changes import (
     RunOfReviews,
     open_items_of,
     with_intervals,
     with_verdicts,
 )
-from callscore.results.review_log import ReviewLog
-from callscore.results.rows import decode_view
-from callscore.results.writer import decode_head
 from callscore.runner.people import (
     PeopleVerdicts,
     PlacedLine,
@@ -39,8 +45,9 @@ from callscore.runner.people import (
     reference_hash,
     references_of,
 )
-from callscore.runner.prepare import PricedModel, price_of
+from callscore.runner.prepare import PricedModel, RunOptions, prepare, price_of
 from callscore.runner.replies import RunReplies
+from callscore.runner.run import check_data
 from callscore.runner.run_key import RunKey
 from callscore.runner.stored_runs import config_of_run
 from callscore.store.address import StoreAddress
@@ -66,6 +73,8 @@ class _PeopleOfRun:
         self.lines: dict[bytes, list[PlacedLine]] = {}
         """By subject."""
         self.references: dict[str, str] = {}
+        self.stale: dict[ItemOfReply, StaleReviews] = {}
+        """The items whose reviews rely on another reference than the run has now."""
 
 
 class ScoringUpdates:
@@ -93,6 +102,8 @@ class ScoringUpdates:
         """By run, the fingerprint that only a pass over all cases gives."""
         self._threads: dict[int, Thread] = {}
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._checked: dict[int, str] = {}
+        """By run, the data that are known to be its own."""
         self._failed: dict[int, tuple[str, str]] = {}
         """By run, the fingerprint that could not be scored, and why."""
         self._closed = False
@@ -149,18 +160,72 @@ class ScoringUpdates:
                 return known.verdicts
             new = log.since(known.end)
             self._look_up_references(run, known, {one.review.case_id for one in new})
+            keys = self._reply_keys(run, new)
             for subject in {given.event.subject for given in new}:
-                lines: list[PlacedLine] = []
-                for given in log.standing(subject):
-                    case_id = given.review.case_id
-                    with self._reading() as store:
-                        keys = store.reply_keys(run, case_id)
-                    lines += placed_lines(given, known.references[case_id], keys)
-                known.lines[subject] = lines
+                known.lines[subject] = [
+                    line
+                    for given in log.standing(subject)
+                    for line in placed_lines(
+                        given,
+                        known.references[given.review.case_id],
+                        keys[given.review.case_id],
+                    )
+                ]
+            for given in new:
+                self._note_stale(known, given.review, keys[given.review.case_id])
             known.end = log.end
             joined = join_lines(line for some in known.lines.values() for line in some)
             known.verdicts = PeopleVerdicts(joined, log.end)
             return known.verdicts
+
+    def _reply_keys(
+        self, run: int, reviews: Iterable[GivenReview]
+    ) -> Mapping[str, Mapping[tuple[str, int], bytes]]:
+        """By case of some reviews, the keys of its replies."""
+        with self._reading() as store:
+            cases = dict.fromkeys(given.review.case_id for given in reviews)
+            return {case_id: store.reply_keys(run, case_id) for case_id in cases}
+
+    def _note_stale(
+        self, known: _PeopleOfRun, review: Review, keys: Mapping[tuple[str, int], bytes]
+    ) -> None:
+        """Note whether the reviews of an item rely on another reference.
+
+        Reviews of the audit queue are left out: it is blind.
+        """
+        item = (review.reply, review.metric, review.item)
+        reference = known.references[review.case_id]
+        standing = [
+            given
+            for given in standing_reviews(self.log.by_item[item])
+            if given.review.queue != AUDIT
+        ]
+        about = [answer for answer, key in keys.items() if key.hex() == review.reply]
+        known.stale.pop(item, None)
+        if standing and about and all(one.review.reference != reference for one in standing):
+            known.stale[item] = StaleReviews(review.case_id, *about[0], standing)
+
+    def stale(self, run: int) -> Mapping[ItemOfReply, StaleReviews]:
+        """The items whose reviews rely on another reference than the run has now."""
+        with self._lock:
+            self.people(run)
+            return dict(self._people[run].stale)
+
+    def check_data(self, run: int) -> None:
+        """Raise UsageError if the run cannot be scored with its data as they are now.
+
+        The data are read only after a file has changed.
+        """
+        data, scoring = self.data(run), self._index.newest(run)
+        if data == self._checked.get(run):
+            return
+        if scoring is None or data_in(scoring.fingerprint) != data:
+            record, _ = self._record(run)
+            key = RunKey.parse(record.header.config_hash)
+            options = RunOptions(limit=key.limit, weights=key.weights)
+            with closing(prepare(self.config(run), options, sending=False)) as prepared:
+                check_data(prepared, record)
+        self._checked[run] = data
 
     def _look_up_references(self, run: int, known: _PeopleOfRun, cases: set[str]) -> None:
         """Look up the references of cases: in the index if it is of the same data."""
@@ -256,20 +321,49 @@ class ScoringUpdates:
             PricedModel(msgspec.structs.replace(spec, price=price_of(spec))) for spec in specs
         ]
         runner: JudgeRunner | None = None
-        if scoring.is_judged and not scoring.sends_requests:
+        judging: Callable[[], AbstractContextManager[JudgeRunner]] | None = None
+        if scoring.sends_requests:
+            judging = partial(self._stored_judge, scoring)
+            stored = JudgeCalls(None, Billing(sends=False))
+            runner = self._stack.enter_context(open_judge_runner(scoring, stored))
+        elif scoring.is_judged:
             runner = self._stack.enter_context(open_judge_runner(scoring))
 
         def replies(case_id: str) -> CaseReplies:
             with self._reading() as store:
                 return RunReplies(store, run, models, config.repeats).of_case(case_id)
 
-        labels = {model.spec.name: model.spec.provider for model in models if not model.online}
+        origins = {model.spec.name: model.spec.provider for model in models if not model.online}
         names = [spec.name for spec in specs]
-        values = msgspec.structs.replace(scoring, intervals=False)
-        cases, of_values = (
-            RunOfCases(each, names, labels, runner, 0) for each in (scoring, values)
-        )
-        return RunOfReviews(record, cases, of_values, replies)
+        files = self._verdict_files(scoring, names)
+        cases = RunOfCases(scoring, names, origins, runner, 0, files, judging)
+        values = cases._replace(config=msgspec.structs.replace(scoring, intervals=False))
+        return RunOfReviews(record, cases, values, replies)
+
+    @contextmanager
+    def _stored_judge(self, config: ScoreConfig) -> Iterator[JudgeRunner]:
+        """A judge that is a model; what it said is read from the store, and nothing is sent."""
+        with (
+            self._reading() as store,
+            store.open_cache() as stored,
+            open_judge_runner(config, JudgeCalls(stored, Billing(sends=False))) as runner,
+        ):
+            yield runner
+
+    def _verdict_files(self, config: ScoreConfig, models: Sequence[str]) -> VerdictFiles:
+        """The verdicts and labels in the files of a run; they stay open."""
+        if not (config.verdicts or config.labels):
+            return VerdictFiles()
+        ids = CaseReader(config).positions
+        given, labels = VerdictIndex(), LabelIndex()
+        if config.verdicts:
+            given = index_verdicts(config, ids, models)
+        if config.labels:
+            labels = index_labels(config, ids, models)
+        for lines in (given.lines, labels.lines):
+            if lines is not None:
+                self._stack.callback(lines.close)
+        return VerdictFiles(given, labels, ids)
 
     # In the background
 

@@ -14,19 +14,21 @@ from callscore.core.scorecard import Scorecard
 from callscore.core.spec import Spec
 from callscore.evaluate.sub_blocks import KeptSubBlock, decode_sums, encode_sums
 from callscore.evaluate.sums import Sums
-from callscore.processes.value_bytes import from_bytes, to_bytes
-from callscore.report.source import Cases, CaseView, Provenance, ReportSource
-from callscore.results.compared import encode_contributions
+from callscore.report.source import Cases, CaseView, ReportSource
 from callscore.results.fingerprint import data_in
-from callscore.results.kept import (
+from callscore.results.rows import SCORE, case_row
+from callscore.results.scoring_parts import (
     BLOCKS,
     EVERYTHING,
     SUB_BLOCKS,
+    Head,
+    encode_card,
+    encode_contributions,
+    encode_head,
     encode_kept,
     encode_people,
     keep_scoring,
 )
-from callscore.results.rows import SCORE, case_row
 from callscore.runner.people import PeopleVerdicts
 from callscore.runner.prepare import ScoredParts
 from callscore.runner.run import RunResult
@@ -42,44 +44,6 @@ WRITTEN_TOGETHER = 256
 
 StepVerdicts = Mapping[str, Mapping[tuple[str, int], Sequence[Verdict]]]
 """By step, then by model and repeat, what a judge decided."""
-
-
-class Head(msgspec.Struct, frozen=True):
-    """What lists and filters need of a scoring."""
-
-    cases: int
-    models: Sequence[str]
-    tasks: Sequence[str]
-    langs: Sequence[str]
-    tags: Sequence[str]
-    metrics: Sequence[str]
-    leader: str | None
-    leader_final: float | None
-    values_only: bool = False
-
-
-encode_head = msgspec.msgpack.Encoder().encode
-decode_head = msgspec.msgpack.Decoder(Head).decode
-
-
-class KeptCard(msgspec.Struct, frozen=True):
-    """The scorecard of a scoring, and what reports show with it."""
-
-    card: Scorecard
-    title: str
-    absent: Sequence[str]
-    provenance: Provenance
-
-
-def encode_card(source: ReportSource) -> bytes:
-    """The scorecard as bytes: every number keeps its type and all digits."""
-    return to_bytes(KeptCard(source.card, source.title, list(source.absent), source.provenance))
-
-
-def decode_card(raw: bytes) -> KeptCard:
-    """The scorecard in some bytes."""
-    found: KeptCard = from_bytes(raw)
-    return found
 
 
 class IndexWriter:

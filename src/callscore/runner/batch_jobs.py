@@ -13,8 +13,8 @@ from callscore.core.batch import BatchJob, batch_price
 from callscore.core.errors import UsageError
 from callscore.core.run import ModelSpec, OnEvent
 from callscore.engine import loop
-from callscore.engine.batches import ModelBatches, RunJobs, Session
 from callscore.engine.loop import Shutdown
+from callscore.engine.model_batches import ModelBatches, RunJobs, Session
 from callscore.engine.workload import EngineOptions, PlannedModel
 from callscore.runner.prepare import ModelHandle, open_models
 from callscore.runner.stored_runs import config_of_run

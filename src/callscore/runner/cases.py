@@ -290,7 +290,7 @@ def _add_names(suites: Iterable[Suite], line: Line, names: dict[str, dict[str, N
 
 
 class ScenarioSteps:
-    """The steps of scenarios, each as a case; the scenario is its call."""
+    """The steps of scenarios, each as a case; the scenario, with its twins, is its call."""
 
     unit = SCENARIO
     waiting: Collection[str] = ()
@@ -317,7 +317,7 @@ class ScenarioSteps:
         return {}
 
     def index_calls(self, on_loaded: OnLoaded) -> CallIndex:
-        """The steps of every scenario, in all languages."""
+        """The steps of every scenario, with those of its twins."""
         return _ScenariosInMemory(self.stream())
 
     def follow_ups(
@@ -338,23 +338,30 @@ class ScenarioSteps:
 
 
 class _ScenariosInMemory:
-    """The steps of every scenario; it has one score per language."""
+    """The steps of every scenario by call; each scenario of a call has one score."""
 
     def __init__(self, steps: Iterable[CasePrompt]) -> None:
         self._steps: dict[str, list[CasePrompt]] = {}
-        languages: dict[str, dict[str | None, str]] = {}
+        scenarios: dict[str, dict[str, str]] = {}
         for step in steps:
-            scenario = str(step.case.call_id)
-            self._steps.setdefault(scenario, []).append(step)
-            languages.setdefault(scenario, {})[step.case.lang] = step.case.task
-        self.tasks = {scenario: [*tasks.values()] for scenario, tasks in languages.items()}
+            call, scenario = str(step.case.call_id), step.case.id.rpartition("#")[0]
+            self._steps.setdefault(call, []).append(step)
+            scenarios.setdefault(call, {})[scenario] = step.case.task
+        self.tasks = {call: [*tasks.values()] for call, tasks in scenarios.items()}
 
     def cases(self, call: str) -> list[CasePrompt]:
-        """The steps of one scenario in all languages."""
+        """The steps of the scenarios that are one call."""
         return self._steps[call]
 
     def close(self) -> None:
         """Do nothing: no file is open."""
+
+
+def ids_of_calls(sources: Iterable[CaseSource]) -> frozenset[str]:
+    """The ids of all cases that are no steps of scenarios."""
+    return frozenset(
+        case_id for source in sources if source.unit != SCENARIO for case_id in source.ids
+    )
 
 
 class CaseStream:

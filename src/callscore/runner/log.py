@@ -13,7 +13,7 @@ import msgspec
 from callscore.core.case import Failed
 from callscore.core.errors import OutputError, StoreError
 from callscore.core.run import Completed, Event, JobNews, NodeNews, RaceRound, Retry, StoreNews
-from callscore.providers.redaction import redact
+from callscore.providers.secrets import redact
 from callscore.report.safe_text import escape_json
 
 

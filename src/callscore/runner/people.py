@@ -13,8 +13,8 @@ import msgspec
 
 from callscore.config.config import EvalConfig
 from callscore.core.case import Case
+from callscore.core.events import GivenReview, read_reviews, standing_reviews
 from callscore.core.judging import Verdict
-from callscore.core.reviews import GivenReview, read_reviews, standing_reviews
 from callscore.evaluate.given_verdicts import verdict_record
 from callscore.store.files import lines_of
 from callscore.store.input_records import read_case, read_case_head

@@ -287,8 +287,14 @@ def _check_cluster(config: EvalConfig, options: RunOptions) -> None:
         raise UsageError(
             "--engine ray: the nodes need a store that they reach; expected `store: postgresql://…`"
         )
-    if options.race or any(spec.mode == "batch" for spec in config.models):
-        raise UsageError("--engine ray: a race and mode: batch are sent by one process")
+    what = "a race, whose next round depends on the last one" if options.race else ""
+    if any(spec.mode == "batch" for spec in config.models):
+        what = "`mode: batch`, whose requests the vendor divides"
+    if what:
+        raise UsageError(
+            f"--engine ray: nodes, like `callscore work`, only share a full run of live requests, "
+            f"not {what}; expected --engine local"
+        )
 
 
 def _check_race(config: EvalConfig) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from callscore.core.batch import BatchApi, BatchLine, batch_provider
-from callscore.core.case import Case, Prompt, Reply, ToolCall
+from callscore.core.batch import BatchLine, WrappedProvider
+from callscore.core.case import Reply, ToolCall
 from callscore.core.provider import (
     AttemptFailed,
-    CaseProvider,
     Provider,
     ProviderRequest,
     ProviderResponse,
@@ -19,23 +18,12 @@ IN_REPLIES = "REPLY_"
 """The prefix of placeholders in replies: the others are those of the call, which the model saw."""
 
 
-class RedactedReplies:
+class RedactedReplies(WrappedProvider):
     """Sends requests by the real provider, and redacts what comes back."""
 
     def __init__(self, provider: Provider, redactor: Redactor) -> None:
-        self._provider = provider
+        super().__init__(provider)
         self._redactor = redactor
-        self.name = provider.name
-
-    def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
-        """The request of the real provider."""
-        return self._provider.request(prompt, repeat)
-
-    def request_for(self, case: Case, prompt: Prompt, repeat: int) -> ProviderRequest | None:
-        """The request of the real provider for a case."""
-        if isinstance(self._provider, CaseProvider):
-            return self._provider.request_for(case, prompt, repeat)
-        return self._provider.request(prompt, repeat)
 
     async def attempt(self, request: ProviderRequest) -> ProviderResponse | AttemptFailed:
         """Send the request once; a reply, or the message of an error, is redacted."""
@@ -63,19 +51,6 @@ class RedactedReplies:
         ]
         return msgspec.structs.replace(reply, text=text, tool_calls=calls)
 
-    @property
-    def batch_api(self) -> BatchApi:
-        """The batch API of the real provider."""
-        return batch_provider(self._provider).batch_api
-
-    def batch_body(self, request: ProviderRequest) -> bytes:
-        """The body of a request in a batch."""
-        return batch_provider(self._provider).batch_body(request)
-
     def read_line(self, line: BatchLine) -> ProviderResponse | AttemptFailed:
         """The reply in a result of a batch, redacted."""
-        return self._redact(batch_provider(self._provider).read_line(line))
-
-    async def close(self) -> None:
-        """Close connections."""
-        await self._provider.close()
+        return self._redact(super().read_line(line))

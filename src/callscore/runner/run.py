@@ -19,7 +19,7 @@ import msgspec
 
 from callscore.core.batch import BatchJob
 from callscore.core.case import Failed, Reply
-from callscore.core.errors import UsageError
+from callscore.core.errors import StoreError, UsageError
 from callscore.core.race import RaceCard
 from callscore.core.run import OnEvent, RunStatus, RunSummary, Work
 from callscore.core.scenarios import Json
@@ -299,7 +299,8 @@ async def _send(
     """Send the requests of a workload, live or in batches."""
     if is_live(plan):
         return await generate(plan, ledger, emit, stop, limits)
-    from callscore.engine.batches import RunJobs, send
+    from callscore.engine.batches import send
+    from callscore.engine.model_batches import RunJobs
 
     jobs = RunJobs(ledger.id, ledger.jobs)
     return await send(plan, ledger, jobs, emit, stop, limits)
@@ -386,16 +387,25 @@ def _open_run(prepared: PreparedRun) -> Iterator[_RunStatus]:
                 raise UsageError(f"{describe_change(change)}; --yes starts the new run")
             resume = change is None
         run = _RunStatus(store, store.open_run(header, resume=resume))
-        unused = False
+        ended_by: BaseException | None = None
         try:
             yield run
-        except PreflightFailed:
-            unused = True
+        except (PreflightFailed, StoreError) as error:
+            ended_by = error
             raise
         finally:
-            run.ledger.end(run.status)
-            if unused:
-                run.ledger.drop()
+            _end(run, ended_by)
+
+
+def _end(run: _RunStatus, ended_by: BaseException | None) -> None:
+    """Record how a run ended; a store that failed before has said why, and what is lost."""
+    try:
+        run.ledger.end(run.status)
+    except StoreError as later:
+        first = str(ended_by) if isinstance(ended_by, StoreError) else ""
+        raise StoreError(str(later) if first in str(later) else f"{first}; {later}") from None
+    if isinstance(ended_by, PreflightFailed):
+        run.ledger.drop()
 
 
 def _next_rounds(prepared: PreparedRun, store: Store, run_id: int) -> NextRound | None:
@@ -445,15 +455,20 @@ def _add_card(ran: RunResult, scoring: RunScoring, race: RaceRun | None = None) 
     return msgspec.structs.replace(ran, card=card, notes=notes)
 
 
+def check_data(prepared: PreparedRun, record: RunRecord) -> None:
+    """Refuse to score a stored run with other data."""
+    if record.header.dataset_hash != prepared.survey.digest:
+        raise UsageError(
+            f"run {record.id} was made with other data than {prepared.config.path} has now, "
+            "or with another --limit; expected the same data and --limit"
+        )
+
+
 def rescore(prepared: PreparedRun, run_id: int) -> RunResult:
     """Score a stored run again; nothing is sent."""
     with open_store(prepared.config.store, only_reading=True) as store:
         record = store.run(run_id)
-        if record.header.dataset_hash != prepared.survey.digest:
-            raise UsageError(
-                f"run {run_id} was made with other data than {prepared.config.path} has now, "
-                "or with another --limit; expected the same data and --limit"
-            )
+        check_data(prepared, record)
         config = prepared.config
         replies = RunReplies(store, run_id, prepared.models, config.repeats, config.store)
         replies.end()

@@ -20,10 +20,12 @@ from callscore.core.scenarios import (
 from callscore.core.scorecard import CaseResult
 from callscore.core.task import SCENARIO
 from callscore.evaluate.judging import JudgeRunner
+from callscore.evaluate.labels import settle_step_labels
 from callscore.evaluate.scenarios import (
     VerdictsByPart,
     judge_open_steps,
     judge_scenarios,
+    read_step_labels,
     read_step_verdicts,
     scenario_tallies,
     undecided_items,
@@ -31,6 +33,7 @@ from callscore.evaluate.scenarios import (
 )
 from callscore.evaluate.scorer import OnResult
 from callscore.evaluate.scoring_pass import ScoringResult
+from callscore.runner.cases import ids_of_calls
 from callscore.runner.race_observations import DrawnCalls, ObservedCall, observe_score
 from callscore.runner.scenario_exports import (
     OutputFolder,
@@ -39,11 +42,6 @@ from callscore.runner.scenario_exports import (
     trajectories_in,
 )
 from callscore.runner.scoring import ScoringJob
-
-LABELS_OF_STEPS = (
-    "labels correct judged values of calls; on a value of a step, the verdict of a person replaces "
-    "that of the judge: expected it in `verdicts`"
-)
 
 
 class ScenarioScoring:
@@ -59,8 +57,10 @@ class ScenarioScoring:
         self._sinks = job.sinks
         scoring = job.prepared.config.scoring
         self._verdicts = read_step_verdicts(scoring.verdicts)
-        if scoring.labels and (read_step_verdicts(scoring.labels) or not scoring.cases):
-            raise UsageError(LABELS_OF_STEPS)
+        given = read_step_labels(scoring.labels, ids_of_calls(job.prepared.sources))
+        if given and job.prepared.config.scenario_settings.mode == "compat":
+            raise UsageError("compat scores like the public evaluator; expected no labels")
+        self._labels = settle_step_labels(given, job.replies.models)
         self._judged: VerdictsByPart = {}
         self._race_scorer: RaceScorer | None = None
         self._output_folder: OutputFolder | None = None
@@ -86,7 +86,7 @@ class ScenarioScoring:
     async def observe(
         self, drawn: DrawnCalls, judge_runner: JudgeRunner | None
     ) -> Mapping[tuple[str, str], ObservedCall]:
-        """Every scenario with its score in each language."""
+        """Every call with the score of its scenarios in each language."""
         scorer = self._race_scorer
         if scorer is None:
             scorer = self._race_scorer = self._open_scorer(self._replies.of_model)
@@ -94,21 +94,22 @@ class ScenarioScoring:
         if judge_runner is not None and judge_runner.judge is not None:
             judged = await judge_scenarios(scorer, drawn.calls, judge_runner)
         return {
-            (model, scenario): ObservedCall(
+            (model, call): ObservedCall(
                 [
-                    observe_score(SCENARIO, scorer.score_of(part, scenario, judged.get(part)))
+                    observe_score(SCENARIO, score)
                     for part in scorer.parts
-                    if part.model == model and scorer.has_scenario(part, scenario)
+                    if part.model == model
+                    for score in scorer.scores_of(part, call, judged.get(part))
                 ],
                 [
                     reply
-                    for prompt in drawn.prompts[scenario]
+                    for prompt in drawn.prompts[call]
                     for reply in self._replies.of_model(model, prompt.case.id).values()
                     if isinstance(reply, Reply)
                 ],
             )
-            for model, scenarios in drawn.calls.items()
-            for scenario in scenarios
+            for model, calls in drawn.calls.items()
+            for call in calls
         }
 
     def finish(self) -> ScoringResult:
@@ -131,7 +132,7 @@ class ScenarioScoring:
                 None if self._prepared.options.on_step is None else self._emit_step,
             ),
         )
-        added_up = scenario_tallies(scores)
+        added_up = scenario_tallies(scores, self._labels)
         return msgspec.structs.replace(added_up, judged_steps=self._judged)
 
     def _emit_step(self, view: StepView) -> None:
@@ -166,6 +167,7 @@ class ScenarioScoring:
                 self._protocol_differences,
                 partial(output_directory, prepared.options.output_folder),
                 self._replies.labels,
+                {} if self._labels is None else self._labels.by_model,
             )
         )
 

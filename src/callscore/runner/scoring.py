@@ -287,10 +287,7 @@ class RunScoring:
             if self._prepared.options.on_scoring_result is not None:
                 self._prepared.options.on_scoring_result(result)
         config = self._prepared.config.scoring
-        cards = [
-            scorecard(config, each, None if each.scenarios else self._judge_runner)
-            for each in results
-        ]
+        cards = [*map(self._card_of, results)]
         if self._prepared.options.on_scored is not None:
             self._prepared.options.on_scored(ScoredParts(results, cards, self._judge_runner))
         card = joint_scorecard(config, cards)
@@ -300,6 +297,14 @@ class RunScoring:
             for model in card.models
         ]
         return msgspec.structs.replace(card, models=models)
+
+    def _card_of(self, result: ScoringResult) -> Scorecard:
+        if self._process is not None:
+            from callscore.runner.scoring_process import make_card
+
+            return make_card(self._process, result)
+        judge_runner = None if result.scenarios else self._judge_runner
+        return scorecard(self._prepared.config.scoring, result, judge_runner)
 
     def notes(self) -> list[str]:
         """Notes on the models; complete when everything is scored."""

@@ -2,17 +2,19 @@
 
 The process receives the replies to a sub-block of cases when all of them are durable, and reads the
 cases itself. Sub-blocks join in the order of the files (`core/blocks.py`), so the result has the
-same bytes as that of one process.
+same bytes as that of one process. At the end it makes the scorecard: it has loaded numpy while
+requests were in flight.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from callscore.core.blocks import BlockSize
+from callscore.core.scorecard import Scorecard
 from callscore.evaluate.block_scoring import (
     BlockContext,
     BlockResult,
@@ -23,6 +25,7 @@ from callscore.evaluate.block_scoring import (
     part_of,
 )
 from callscore.evaluate.reply_source import RepliesInMemory
+from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scoring_pass import ScoringResult, index_inputs
 from callscore.processes.cores import usable_cores
 from callscore.runner.cases import CaseFiles, CasesToScore
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
     from callscore.runner.race_observations import DrawnCalls, ObservedCall
     from callscore.runner.scoring import ScoringJob
 
-    ScoringProcess = ProcessPool[BlockWork, BlockResult]
+    ScoringProcess = ProcessPool[BlockWork | ScoringResult, BlockResult | Scorecard]
 
 FEW_REPLIES = 1_000
 """Below, this process scores: the other one would be ready when nearly everything is scored."""
@@ -73,7 +76,24 @@ def scoring_process(prepared: PreparedRun) -> ScoringProcess | None:
     )
     size = BlockSize(options.workers.size.sub_block, 1)
     context = BlockContext(config.scoring, size, wanted, is_checked=True)
-    return ProcessPool(1, open_block_scorer, context)
+    return ProcessPool(1, open_run_scorer, context)
+
+
+def open_run_scorer(
+    context: BlockContext,
+) -> Callable[[BlockWork | ScoringResult], BlockResult | Scorecard]:
+    """A function that scores sub-blocks, and makes the scorecard of their result."""
+    score = open_block_scorer(context)
+    if context.config.intervals:
+        # Before the last reply arrives: loading it takes as long as the intervals of 1,000 calls.
+        import numpy  # noqa: F401
+
+    def work(given: BlockWork | ScoringResult) -> BlockResult | Scorecard:
+        if isinstance(given, BlockWork):
+            return score(given)
+        return scorecard(context.config, given, None)
+
+    return work
 
 
 class SubBlockScoring:
@@ -134,7 +154,9 @@ class SubBlockScoring:
         return BlockWork(block, part_of(self._inputs, block, source))
 
     def _score(self, work: BlockWork) -> BlockResult:
-        return next(self._process.results([work], _place))
+        (result,) = self._process.results([work], _place)
+        assert isinstance(result, BlockResult)
+        return result
 
     def _join(self, result: BlockResult) -> None:
         block, cases = self._blocks[self._done], len(self._ids_of(self._done))
@@ -155,9 +177,17 @@ class SubBlockScoring:
         """Score the remaining cases."""
         works = map(self._work, range(self._done, len(self._blocks)))
         for result in self._process.results(works, _place):
+            assert isinstance(result, BlockResult)
             self._join(result)
         return self._joined.finish()
 
 
-def _place(work: BlockWork) -> str:
-    return work.cases.place
+def make_card(process: ScoringProcess, result: ScoringResult) -> Scorecard:
+    """The scorecard of all sub-blocks."""
+    (card,) = process.results([result], _place)
+    assert isinstance(card, Scorecard)
+    return card
+
+
+def _place(work: BlockWork | ScoringResult) -> str:
+    return work.cases.place if isinstance(work, BlockWork) else "the scorecard"

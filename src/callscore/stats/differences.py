@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from callscore.stats.claims import FinalValues, difference_limits
+from callscore.stats.claim_limits import FinalValues, difference_limits
 from callscore.stats.intervals import LEVEL
 from callscore.stats.matrix import CallLines, CallMatrix
 from callscore.stats.rates import rule_of_three_interval
@@ -28,7 +28,7 @@ from callscore.stats.resampling import (
     Replicates,
     Statistic,
     bca_interval,
-    leave_one_out,
+    exact_lines,
     make_replicates,
     round_to_grid,
 )
@@ -89,7 +89,7 @@ def resample_models(
 
     if not pairs:
         return ResampledModels(make_replicates(matrices, statistic, SEED, resamples), [])
-    jackknife = leave_one_out(matrices, statistic)[1]
+    jackknife = exact_lines(matrices).leave_one_out(statistic)[1]
     influences = np.array([_influences(jackknife, pair) for pair in pairs])
     spread = CallMatrix(matrices[0].units, {}, np.concatenate([influences, influences**2]))
 
@@ -324,7 +324,6 @@ class Contrast(NamedTuple):
 def are_significant(
     differences: Sequence[ResampledDifference],
     finals: Sequence[tuple[FinalValues, FinalValues] | None],
-    level: float = LEVEL,
 ) -> list[bool]:
     """|difference| > q · se, q the quantile of max |t*| over all pairs: studentised max-t  STATS §3
 
@@ -334,11 +333,11 @@ def are_significant(
     """
     import numpy as np
 
-    alpha = (1 - level) / max(1, len(differences))
+    alpha = (1 - LEVEL) / max(1, len(differences))
     has_spread = [_has_spread(pair, alpha) for pair in differences]
     spread = [pair for pair, has in zip(differences, has_spread, strict=True) if has]
     largest = np.max([_studentised(pair) for pair in spread], axis=0) if spread else np.zeros(0)
-    quantile = _upper_quantile(largest[~np.isnan(largest)], level)
+    quantile = _upper_quantile(largest[~np.isnan(largest)], LEVEL)
     return [
         abs(pair.replicates.estimate) > quantile * pair.error
         if has

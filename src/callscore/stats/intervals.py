@@ -88,16 +88,16 @@ def binomial_interval(events: float, items: float, level: float = LEVEL) -> tupl
     return low, high
 
 
-def clopper_pearson(successes: int, trials: int, level: float = LEVEL) -> Interval | None:
-    """Beta quantiles at (1 ± level) / 2        Clopper & Pearson 1934; None without trials
+def clopper_pearson(successes: int, trials: int) -> Interval | None:
+    """Beta quantiles at (1 ± LEVEL) / 2        Clopper & Pearson 1934; None without trials
 
     No or all successes have a quantile in closed form.
     """
     if not trials:
         return None
-    tail, failures = (1 - level) / 2, trials - successes
+    tail, failures = (1 - LEVEL) / 2, trials - successes
     if not successes:
         return Interval(0.0, 1 - tail ** (1 / trials))
     if not failures:
         return Interval(tail ** (1 / trials), 1.0)
-    return Interval(*binomial_interval(successes, trials, level))
+    return Interval(*binomial_interval(successes, trials))

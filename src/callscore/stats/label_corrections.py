@@ -17,13 +17,15 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from callscore.core.measure import Measure
-from callscore.stats.claims import mean_limits
+from callscore.stats.claim_limits import mean_limits
 from callscore.stats.contributions import (
     BLOCKED_SHARE,
     Contributions,
     Labelled,
     MetricShape,
     ModelShape,
+    TaskContributions,
+    stratum_key,
 )
 from callscore.stats.intervals import Interval
 from callscore.stats.matrix import CallMatrix, ColumnKey, ResamplingUnits, SparseMatrix
@@ -77,6 +79,8 @@ class LabelMatrix(NamedTuple):
 
     matrix: CallMatrix
     rows: Mapping[Block, RowLabels]
+    columns: Mapping[Block, Sequence[str]]
+    """By row, the tasks of its columns: the task itself, or its strata that were judged."""
 
 
 def label_matrix(
@@ -94,30 +98,73 @@ def label_matrix(
     places: list[ColumnKey] = []
     lines: list[Floats] = []
     rows: dict[Block, RowLabels] = {}
+    columns: dict[Block, Sequence[str]] = {}
     for task, of_task in shape.tasks.items():
-        kept = contributions.get(task)
+        whole = contributions.get(task)
+        if whole is None:
+            continue
         kinds = {row.slug: row for row in of_task.rows}
         kinds[BLOCKED_SHARE] = MetricShape(BLOCKED_SHARE, "mean")
-        for slug, cases in kept.labels.items() if kept is not None else ():
-            if kept is None or slug not in kinds:
+        calls = None if within is None else _calls_with_cases(within, task)
+        parts = {stratum_key(task, name): part for name, part in whole.strata.items()}
+        for slug in (slug for slug in whole.labels if slug in kinds):
+            judged = {
+                name: found
+                for name, part in (parts or {task: whole}).items()
+                if (found := _judged_cases(kinds[slug], part, slug, calls)).cases
+            }
+            if not judged or any(found.labelled < LEAST_CALLS for found in judged.values()):
                 continue
-            if within is not None:
-                calls = _calls_with_cases(within, task)
-                cases = {place: case for place, case in cases.items() if kept.keys[place] in calls}
-            labelled = sum(case.labelled > 0 for case in cases.values())
-            if labelled < LEAST_CALLS:
-                continue
-            keys = [kept.keys[place] for place in cases]
-            found = _Cases(kinds[slug], list(cases.values()))
-            unit = units.unit_numbers(keys)
-            for name, values in found.lines():
-                places.append((task, slug, name))
-                lines.append(np.bincount(unit, values, units.size).astype(np.float64, copy=False))
-            rows[task, slug] = found.summary(keys)
+            for name, found in judged.items():
+                unit = units.unit_numbers(found.keys)
+                for quantity, values in found.lines():
+                    places.append((name, slug, quantity))
+                    line = np.bincount(unit, values, units.size)
+                    lines.append(line.astype(np.float64, copy=False))
+            summaries = [found.summary() for found in judged.values()]
+            rows[task, slug] = mean_of_labels(summaries, len(parts) or 1)
+            columns[task, slug] = list(judged)
     if not rows:
         return None
     place = {key: at for at, key in enumerate(places)}
-    return LabelMatrix(CallMatrix(units, place, np.array(lines)), rows)
+    return LabelMatrix(CallMatrix(units, place, np.array(lines)), rows, columns)
+
+
+def _judged_cases(
+    row: MetricShape, kept: TaskContributions, slug: str, calls: Collection[int] | None
+) -> _Cases:
+    """The cases of a row that a judge decided; only those of some calls, if these are given."""
+    found = [
+        (kept.keys[place], case)
+        for place, case in kept.labels.get(slug, {}).items()
+        if calls is None or kept.keys[place] in calls
+    ]
+    return _Cases(row, [key for key, _ in found], [case for _, case in found])
+
+
+def mean_of_labels(strata: Sequence[RowLabels], number: int) -> RowLabels:
+    """The labels of a row that is the mean of `number` strata, of which `strata` were judged
+
+    d′ = d × calls / (number × calls of its stratum), so that the mean of all d′ is the mean of the
+    strata.
+    """
+    if number == 1:
+        return strata[0]
+    calls = sum(row.calls for row in strata)
+    weights = [calls / (number * row.calls) for row in strata]
+    correlations = [row.correlation for row in strata if row.correlation is not None]
+    return RowLabels(
+        sum(row.items for row in strata),
+        calls,
+        min(correlations) if len(correlations) == len(strata) else None,
+        any(row.differ for row in strata),
+        [
+            (key, weight * difference)
+            for weight, row in zip(weights, strata, strict=True)
+            for key, difference in row.differences
+        ],
+        max(weight * row.reach for weight, row in zip(weights, strata, strict=True)),
+    )
 
 
 def _calls_with_cases(matrix: CallMatrix | SparseMatrix, task: str) -> Collection[int]:
@@ -131,11 +178,13 @@ def _calls_with_cases(matrix: CallMatrix | SparseMatrix, task: str) -> Collectio
 class _Cases:
     """The judged cases of one row as arrays."""
 
-    def __init__(self, row: MetricShape, cases: Sequence[Labelled]) -> None:
+    def __init__(self, row: MetricShape, keys: Sequence[int], cases: Sequence[Labelled]) -> None:
         import numpy as np
 
         self.row = row
+        self.keys = keys
         self.cases = cases
+        self.labelled = sum(case.labelled > 0 for case in cases)
         self.weight = np.array([case.weight for case in cases])
         self.judged, self.difference = {}, {}
         for name in quantities_of(row):
@@ -175,7 +224,7 @@ class _Cases:
             found += [(f"{name}.{part}", of) for part, of in zip(_PARTS, parts, strict=True)]
         return found
 
-    def summary(self, keys: Sequence[int]) -> RowLabels:
+    def summary(self) -> RowLabels:
         """The labels, and how they relate to the judge."""
         import numpy as np
 
@@ -191,7 +240,7 @@ class _Cases:
             bool((np.abs(difference[known]) > 1e-12).any()),
             [
                 (key, float(value) / scale)
-                for key, value, is_labelled in zip(keys, difference, known, strict=True)
+                for key, value, is_labelled in zip(self.keys, difference, known, strict=True)
                 if is_labelled
             ],
             self._heaviest() * float(self.weight[known].max()) / mean_weight,
@@ -238,17 +287,20 @@ class LabelCorrection:
     def correct(self, sums: Floats, label_sums: Floats) -> tuple[Floats, Mapping[Block, Floats]]:
         """The corrected sums of a model, and the weight of its judge (λ) by row."""
         found, weights = sums.copy(), {}
-        for task, slug in self._labels.rows:
-            lines = _BlockSums(self._labels.matrix.place, label_sums, (task, slug))
-            trust = weights[task, slug] = judge_weights(lines.moments())
+        for (task, slug), columns in self._labels.columns.items():
             row = self._rows.get(slug, MetricShape(BLOCKED_SHARE, "mean"))
-            for name in quantities_of(row):
-                key = (task, "", "blocked") if slug == BLOCKED_SHARE else (task, slug, name)
-                if key in self._place:
-                    at = self._place[key]
-                    judged, estimate = lines.estimate(name, trust)
-                    found[at] = found[at] - judged + estimate
-            self._clip(found, task, row)
+            trusts = []
+            for column in columns:
+                lines = _BlockSums(self._labels.matrix.place, label_sums, (column, slug))
+                trusts.append(judge_weights(lines.moments()))
+                for name in quantities_of(row):
+                    key = (column, "", "blocked") if slug == BLOCKED_SHARE else (column, slug, name)
+                    if key in self._place:
+                        at = self._place[key]
+                        judged, estimate = lines.estimate(name, trusts[-1])
+                        found[at] = found[at] - judged + estimate
+                self._clip(found, column, row)
+            weights[task, slug] = sum(trusts[1:], trusts[0]) / len(trusts)
         return found, weights
 
     def _clip(self, sums: Floats, task: str, row: MetricShape) -> None:

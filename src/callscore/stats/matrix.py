@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 MAX_UNITS = 2_000
 """With more calls, random groups of calls are resampled: they are as exchangeable as calls, and the
 matrix product stays small."""
+MAX_CODES = 256
+"""Distinct values of a line of many calls that are kept as codes of one byte."""
 ALL_CALLS = 1 << 40
 """More than any number of calls: every call is a unit."""
 
@@ -77,19 +79,25 @@ class CallMatrix(NamedTuple):
 class CallLines(Sequence["Floats"]):
     """Lines of a matrix of many calls, of which each is kept without its zeros.
 
-    If every task has calls of its own, most sums are zero.
+    If every task has calls of its own, most sums are zero, in many lines in the same places.
     """
 
     def __init__(self, calls: int) -> None:
         self.calls = calls
-        self._lines: list[tuple[npt.NDArray[np.int32], Floats]] = []
+        self._lines: list[tuple[npt.NDArray[np.int32], _Values]] = []
+        self._known: list[npt.NDArray[np.int32]] = []
+        """The places of lines that differ in them."""
 
     def add(self, line: Floats) -> None:
         """Append a line."""
         import numpy as np
 
-        at = np.flatnonzero(line)
-        self._lines.append((at.astype(np.int32), line[at]))
+        at = np.flatnonzero(line).astype(np.int32)
+        known = next((known for known in self._known if np.array_equal(known, at)), None)
+        if known is None:
+            known = at
+            self._known.append(at)
+        self._lines.append((known, _packed(line[at])))
 
     def __len__(self) -> int:
         return len(self._lines)
@@ -104,9 +112,29 @@ class CallLines(Sequence["Floats"]):
         if isinstance(at, slice):
             return [self[number] for number in range(len(self))[at]]
         line = np.zeros(self.calls)
-        places, values = self._lines[at]
-        line[places] = values
+        places, (values, codes) = self._lines[at]
+        line[places] = values if codes is None else values[codes]
         return line
+
+
+class _Values(NamedTuple):
+    """Values, or the distinct ones and which of them each place has."""
+
+    values: Floats
+    codes: npt.NDArray[np.uint8] | None
+
+
+def _packed(values: Floats) -> _Values:
+    """The same values: one if all are equal, codes of one byte if few are distinct."""
+    import numpy as np
+
+    if len(values) > MAX_UNITS:
+        if (values == values[0]).all():
+            return _Values(values[:1].copy(), None)
+        distinct, codes = np.unique(values, return_inverse=True)
+        if len(distinct) <= MAX_CODES:
+            return _Values(distinct, codes.astype(np.uint8))
+    return _Values(values, None)
 
 
 class SparseMatrix(NamedTuple):

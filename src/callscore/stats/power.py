@@ -12,7 +12,7 @@ from functools import cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
-from callscore.stats.claims import unseen_share
+from callscore.stats.claim_limits import unseen_share
 from callscore.stats.intervals import LEVEL, beta_cdf, beta_quantile
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ LEAST_PAIRS = 6
 ROUNDING = 1e-9
 """A smaller deviation is the error of floating point: all calls are equal."""
 NOISE = 0.03
-"""How far the random weightings of a claim limit may move it, as a share (`stats.claims`)."""
+"""How far the random weightings of a claim limit may move it, as a share (`stats.claim_limits`)."""
 AGREEMENT = 1.12
 """Two models are separated if both rank bands and the interval do so, which takes more calls than
 one test (`python -m bench plan`)."""
@@ -180,33 +180,29 @@ def calls_for_difference(
     return None if found is None else max(LEAST_PAIRS, math.ceil(AGREEMENT * found))
 
 
-def detectable_difference(
-    deviation: float, calls: int, power: float = POWER, alpha: float = ALPHA
-) -> float | None:
-    """(z(1 − α/2) + z(power)) · sd / √(n − z(1 − α/2)² / 2)        Guenther 1981, STATS §3
+def detectable_difference(deviation: float, calls: int) -> float | None:
+    """(z(1 − α/2) + z(POWER)) · sd / √(n − z(1 − α/2)² / 2)        Guenther 1981, STATS §3
 
     The smallest difference that n calls show with this power; None for fewer than six calls.
     """
-    z_alpha = NORMAL.inv_cdf(1 - alpha / 2)
+    z_alpha = NORMAL.inv_cdf(1 - ALPHA / 2)
     effective = calls - z_alpha**2 / 2
     if calls < LEAST_PAIRS or not deviation > 0:
         return None
-    return (z_alpha + NORMAL.inv_cdf(power)) * deviation / math.sqrt(effective)
+    return (z_alpha + NORMAL.inv_cdf(POWER)) * deviation / math.sqrt(effective)
 
 
-def calls_for_width(
-    spread: Spread, width: float, power: float = POWER, level: float = LEVEL
-) -> int | None:
+def calls_for_width(spread: Spread, width: float, power: float = POWER) -> int | None:
     """The fewest calls whose interval is at most this wide, in this share of samples    STATS §3
 
     The interval is 2 · z · s / √n wide, and s varies by √((κ − 1) / 4n) of the deviation. If all
-    calls are equal, the rule of three makes it 1 − ((1 − level) / 2)^(1/n) wide.
+    calls are equal, the rule of three makes it 1 − ((1 − LEVEL) / 2)^(1/n) wide.
     """
     if not width > 0:
         return None
     if spread.deviation < ROUNDING:
-        return math.ceil(math.log((1 - level) / 2) / math.log1p(-width)) if width < 1 else 1
-    z, deviations = NORMAL.inv_cdf((1 + level) / 2), spread.deviations()
+        return math.ceil(math.log((1 - LEVEL) / 2) / math.log1p(-width)) if width < 1 else 1
+    z, deviations = NORMAL.inv_cdf((1 + LEVEL) / 2), spread.deviations()
 
     def suffices(calls: int) -> bool:
         error = math.sqrt((spread.kurtosis - 1) / (4 * calls))

@@ -69,9 +69,7 @@ def count_rate(numerators: Floats, denominators: Floats) -> RateCounts | None:
     return RateCounts(total_events, total_items, calls, single, design_effect, with_events)
 
 
-def rate_interval(
-    counts: RateCounts, bootstrapped: IntervalEstimate | None, level: float = LEVEL
-) -> IntervalEstimate:
+def rate_interval(counts: RateCounts, bootstrapped: IntervalEstimate | None) -> IntervalEstimate:
     """The interval of a pooled rate, as a share        STATS §2
 
     Clopper–Pearson if every call has one item; on the number of calls if no item or every item is
@@ -80,14 +78,12 @@ def rate_interval(
     """
     if counts.is_extreme:
         events = counts.calls if counts.events > 0 else 0
-        return IntervalEstimate(*binomial_interval(events, counts.calls, level), "clopper_pearson")
+        return IntervalEstimate(*binomial_interval(events, counts.calls), "clopper_pearson")
     if counts.single:
-        return IntervalEstimate(
-            *binomial_interval(counts.events, counts.items, level), "clopper_pearson"
-        )
+        return IntervalEstimate(*binomial_interval(counts.events, counts.items), "clopper_pearson")
     share = counts.events / counts.items
     effective = counts.effective_items
-    low, high = binomial_interval(share * effective, effective, level)
+    low, high = binomial_interval(share * effective, effective)
     if bootstrapped is not None:
         low, high = min(low, bootstrapped.low), max(high, bootstrapped.high)
     return IntervalEstimate(low, high, "design_effect")
@@ -118,12 +114,12 @@ def items_needed(events: float, limit: float, level: float = LEVEL) -> int:
     return high
 
 
-def calls_needed(counts: RateCounts, limit: float, level: float = LEVEL) -> int:
+def calls_needed(counts: RateCounts, limit: float) -> int:
     """The calls that would show a rate of at most `limit`, without further events        STATS §2
 
     Events are counted in calls: items of one call are not independent.
     """
-    return items_needed(counts.events / counts.items * counts.calls, limit, level)
+    return items_needed(counts.events / counts.items * counts.calls, limit)
 
 
 def rule_of_three_interval(

@@ -15,6 +15,7 @@ The intervals correct for bias and skewness (BCa, Efron 1987).
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from statistics import NormalDist
@@ -40,7 +41,10 @@ MAX_BATCH = 1_000
 MIN_JOINED = 1_500
 """Resamples whose scores are computed together."""
 
+BLAS_THREADS = "OPENBLAS_NUM_THREADS"
+"""The variable that commands set to 1."""
 SMALL_PRODUCT = 8_000_000
+"""Below, several threads of BLAS cost more than they save."""
 
 ModelValues = dict[tuple[str, ...], "Floats"]
 Statistic = Callable[[Sequence["Floats"]], Sequence[ModelValues]]
@@ -97,13 +101,15 @@ def round_to_grid(sums: Floats) -> Floats:
 
 
 def multiply_exactly(sums: Floats, weights: Floats) -> Floats:
-    """sums @ weights; small products without BLAS, whose threads cost more than they save
+    """sums @ weights; by BLAS if the product is large, or if BLAS has one thread
 
-    Both give the same digits, as the sums are exact.
+    `einsum` takes two to six times as long as one thread of BLAS. Both give the same digits, as the
+    sums are exact.
     """
     import numpy as np
 
-    if sums.size * weights.shape[1] > SMALL_PRODUCT:
+    has_one_thread = os.environ.get(BLAS_THREADS) == "1"
+    if has_one_thread or sums.size * weights.shape[1] > SMALL_PRODUCT:
         return sums @ weights
     return np.asarray(np.einsum("cu,ub->cb", sums, weights), np.float64)
 
@@ -122,33 +128,43 @@ def join_batches(batches: Iterable[Floats]) -> Iterator[Floats]:
         yield np.concatenate(waiting, axis=1)
 
 
-class _Lines(NamedTuple):
-    """The distinct sums of all models, exact, and which of them each model has."""
+class DistinctLines(NamedTuple):
+    """The distinct lines of several matrices, and which of them each matrix has."""
 
-    distinct: Floats
-    of_model: Sequence[npt.NDArray[np.intp]]
+    lines: Floats
+    of_matrix: Sequence[npt.NDArray[np.intp]]
 
     def values(self, statistic: Statistic, products: Floats) -> Sequence[ModelValues]:
-        """The values of every model from products of the distinct sums with weights."""
-        return statistic([products[own] for own in self.of_model])
+        """The values of every model from products of the lines with weights."""
+        return statistic([products[own] for own in self.of_matrix])
+
+    def leave_one_out(
+        self, statistic: Statistic
+    ) -> tuple[Sequence[ModelValues], Sequence[ModelValues]]:
+        """The values of every model on all calls, and without each unit: its jackknife values."""
+        whole = self.lines.sum(axis=1, keepdims=True)
+        return self.values(statistic, whole), self.values(statistic, whole - self.lines)
 
 
-def _distinct_lines(matrices: Sequence[CallMatrix]) -> _Lines:
+def distinct_lines(matrices: Sequence[Floats]) -> DistinctLines:
+    """Find lines that are equal, such as numbers of cases, so that each is multiplied once.
+
+    By their bytes: `np.unique` sorts them, which takes as long as 2,000 resamples.
+    """
     import numpy as np
 
-    sums = np.concatenate([round_to_grid(matrix.sums) for matrix in matrices])
-    distinct, where = np.unique(sums, axis=0, return_inverse=True)
-    ends = np.cumsum([len(matrix.sums) for matrix in matrices])[:-1]
-    return _Lines(distinct, np.split(where.reshape(-1), ends))
+    places: dict[bytes, int] = {}
+    of_matrix = [
+        np.array([places.setdefault(line.tobytes(), len(places)) for line in matrix], np.intp)
+        for matrix in matrices
+    ]
+    lines = np.frombuffer(b"".join(places), np.float64)
+    return DistinctLines(lines.reshape(len(places), matrices[0].shape[1]), of_matrix)
 
 
-def leave_one_out(
-    matrices: Sequence[CallMatrix], statistic: Statistic
-) -> tuple[Sequence[ModelValues], Sequence[ModelValues]]:
-    """The values of every model on all calls, and without each unit: its jackknife values."""
-    lines = _distinct_lines(matrices)
-    whole = lines.distinct.sum(axis=1, keepdims=True)
-    return lines.values(statistic, whole), lines.values(statistic, whole - lines.distinct)
+def exact_lines(matrices: Sequence[CallMatrix]) -> DistinctLines:
+    """The distinct sums of all models on a grid on which they add exactly."""
+    return distinct_lines([round_to_grid(matrix.sums) for matrix in matrices])
 
 
 def make_replicates(
@@ -164,12 +180,12 @@ def make_replicates(
     """
     import numpy as np
 
-    lines = _distinct_lines(matrices)
-    estimates, jackknife = leave_one_out(matrices, statistic)
+    lines = exact_lines(matrices)
+    estimates, jackknife = lines.leave_one_out(statistic)
     resampled = [{key: np.empty(resamples) for key in of_model} for of_model in estimates]
     filled = 0
-    weights = resample_weights(lines.distinct.shape[1], seed, resamples)
-    for products in join_batches(multiply_exactly(lines.distinct, batch) for batch in weights):
+    weights = resample_weights(lines.lines.shape[1], seed, resamples)
+    for products in join_batches(multiply_exactly(lines.lines, batch) for batch in weights):
         size = products.shape[1]
         for own, batch in zip(resampled, lines.values(statistic, products), strict=True):
             for key, numbers in batch.items():
@@ -197,9 +213,7 @@ class IntervalEstimate(NamedTuple):
     method: str
 
 
-def bca_interval(
-    replicates: Replicates, calls: int | None = None, level: float = LEVEL
-) -> IntervalEstimate | None:
+def bca_interval(replicates: Replicates, calls: int | None = None) -> IntervalEstimate | None:
     """Percentiles of the replicates at Φ(z₀ + (z₀ + z) / (1 − a·(z₀ + z)))        Efron 1987
 
     Resamples of few calls vary too little: with `calls`, z is expanded by Student's t and
@@ -217,7 +231,7 @@ def bca_interval(
     values.sort()
     if values[-1] - values[0] <= EPSILON * max(1.0, abs(replicates.estimate)):
         return IntervalEstimate(replicates.estimate, replicates.estimate, "all_equal")
-    z = NORMAL.inv_cdf((1 + level) / 2) if calls is None else expanded_z(calls, level)
+    z = NORMAL.inv_cdf((1 + LEVEL) / 2) if calls is None else expanded_z(calls)
     levels = _bca_levels(replicates, values, z)
     method = "bca"
     if levels is None:
@@ -280,13 +294,13 @@ def quantile(ordered: Floats, share: float) -> float:
     return float(ordered[at] + (position - at) * (ordered[at + 1] - ordered[at]))
 
 
-def rank_interval(replicates: Replicates, level: float = LEVEL) -> tuple[int, int] | None:
-    """The range of ranks of at least `level` of the resamples"""
+def rank_interval(replicates: Replicates) -> tuple[int, int] | None:
+    """The range of ranks of at least LEVEL of the resamples"""
     import numpy as np
 
     values = np.sort(replicates.resampled[np.isfinite(replicates.resampled)])
     if not math.isfinite(replicates.estimate) or 2 * len(values) < len(replicates.resampled):
         return None
-    tail = (1 - level) / 2
+    tail = (1 - LEVEL) / 2
     low, high = math.floor(tail * len(values)), math.ceil((1 - tail) * len(values)) - 1
     return int(values[low]), int(values[high])

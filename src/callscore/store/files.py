@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from itertools import accumulate, islice
+from operator import le
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -16,6 +17,7 @@ import msgspec
 
 from callscore.core.errors import DataError, StoreError, UsageError
 from callscore.store.address import StoreAddress
+from callscore.store.remote_files import check_new_place, is_remote, shown
 
 MAX_LINE_BYTES = 50_000_000
 BLOCK_BYTES = 1 << 16
@@ -39,7 +41,7 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     @property
     def place(self) -> str:
         """`file:line`, as errors print it."""
-        return f"{self.path}:{self.number}"
+        return f"{shown(self.path)}:{self.number}"
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):
@@ -195,6 +197,10 @@ class LinesByKey:
         place = self._numbers[block.path] << _OFFSET_BITS | block.offset
         self._places.extend(islice(accumulate(map(len, block.lines), initial=place), len(keys)))
 
+    def renumber(self, keys: array[int]) -> None:
+        """Replace the keys of all lines, in the order in which they were added."""
+        self._keys, self._sorted = keys, all(map(le, keys, islice(keys, 1, None)))
+
     def lines(self, key: int) -> list[Line]:
         """The lines of a key, in the order in which they were added; they carry no line number."""
         if not self._sorted:
@@ -306,7 +312,9 @@ def check_targets(targets: Iterable[Path | None], inputs: Iterable[StoreAddress]
 
 def check_new_folder(path: Path) -> None:
     """Refuse a folder that exists: its files would mix with those of another report."""
-    if path.exists():
+    if is_remote(path):
+        check_new_place(path)
+    elif path.exists():
         raise UsageError(f"{path}: exists; expected the name of a new folder")
 
 

@@ -13,6 +13,7 @@ from callscore.core.errors import StoreError
 
 Row = TypeVar("Row")
 MOST_UNWRITTEN = 2_000
+"""Rows in memory; beyond, who adds one waits for a commit."""
 BETWEEN_S = 0.003
 """Seconds between commits; a longer interval saves CPU and costs wall time."""
 

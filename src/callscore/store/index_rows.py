@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+FAST = 1
+"""A level of compression that takes little of the time of scoring."""
+
 
 class Scoring(NamedTuple):
     """A finished scoring of a run."""
@@ -73,6 +76,7 @@ class CaseRow(NamedTuple):
     """What was said, to be searched."""
     cells: Sequence[CellRow]
     view: bytes
+    """The case with its answers, in JSON."""
     verdicts: Sequence[VerdictRow]
 
 

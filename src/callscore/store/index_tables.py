@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from callscore.core.reviews import BY_PERSON
-from callscore.store.index_rows import CaseRow, Encoded, Scoring, SubBlock, SumRow, VerdictRow
+from callscore.core.events import BY_PERSON
+from callscore.store.index_rows import (
+    FAST,
+    CaseRow,
+    Encoded,
+    Scoring,
+    SubBlock,
+    SumRow,
+    VerdictRow,
+)
 from callscore.store.results_filter import LAST
 
-SCHEMA = 5
+SCHEMA = 6
 """Raised with every change of the tables: an index of another schema is replaced."""
+DECIDED, OPEN = "word != ''", "word = ''"
+QUEUES = {
+    "disputed": "disputed",
+    "gates": f"gate AND {DECIDED}",
+    "injection": "injection",
+    "open": OPEN,
+}
+"""What the verdicts of a queue have in common."""
+UNREVIEWED = f"instr(author, '{BY_PERSON}') != 1"
+"""A verdict that no person gave; indexes of queues have no others, so that a page reads none."""
 TABLES = """
 CREATE TABLE scorings (
     id INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER NOT NULL, fingerprint TEXT NOT NULL,
@@ -38,8 +57,8 @@ CREATE TABLE cells (
     PRIMARY KEY (scoring, place, model)
 ) WITHOUT ROWID;
 CREATE TABLE views (
-    scoring INTEGER NOT NULL, place INTEGER NOT NULL, body BLOB NOT NULL,
-    PRIMARY KEY (scoring, place)
+    scoring INTEGER NOT NULL, first INTEGER NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (scoring, first)
 );
 CREATE TABLE call_texts (
     id INTEGER PRIMARY KEY, scoring INTEGER NOT NULL, folded TEXT NOT NULL
@@ -53,10 +72,10 @@ CREATE TABLE verdict_items (
     injection INTEGER NOT NULL,
     PRIMARY KEY (scoring, number)
 ) WITHOUT ROWID;
-CREATE INDEX verdicts_disputed ON verdict_items (scoring, number) WHERE disputed;
-CREATE INDEX verdicts_at_gates ON verdict_items (scoring, number) WHERE gate AND word != '';
-CREATE INDEX verdicts_injected ON verdict_items (scoring, number) WHERE injection;
-CREATE INDEX verdicts_open ON verdict_items (scoring, number) WHERE word = '';
+CREATE INDEX verdicts_disputed ON verdict_items (scoring, number) WHERE {disputed};
+CREATE INDEX verdicts_at_gates ON verdict_items (scoring, number) WHERE {gates};
+CREATE INDEX verdicts_injected ON verdict_items (scoring, number) WHERE {injection};
+CREATE INDEX verdicts_open ON verdict_items (scoring, number) WHERE {open};
 CREATE TABLE verdict_counts (
     scoring INTEGER NOT NULL, metric TEXT NOT NULL, model TEXT NOT NULL,
     disputed INTEGER NOT NULL, gate INTEGER NOT NULL, injection INTEGER NOT NULL,
@@ -77,7 +96,7 @@ CREATE TABLE sums (
     number INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (scoring, model, level, number)
 );
 CREATE TABLE run_records (run INTEGER PRIMARY KEY, progress TEXT NOT NULL, record BLOB NOT NULL);
-"""
+""".format_map({queue: f"{wanted} AND {UNREVIEWED}" for queue, wanted in QUEUES.items()})
 OF_SCORING = (
     *("cases", "cells", "views", "call_texts", "verdict_items", "contributions"),
     *("verdict_counts", "sub_blocks", "sums"),
@@ -85,6 +104,8 @@ OF_SCORING = (
 OF_CASE = "scoring = ? AND number >= ? AND number < ?"
 MOST_VERDICTS = 1 << 20
 """Of one case: verdicts are numbered by their case, so that one case can be replaced."""
+VIEWS_TOGETHER = 32_768
+"""Bytes of neighbouring cases that are compressed together: what zlib looks back at."""
 
 
 def drop(connection: sqlite3.Connection, scorings: Sequence[int]) -> None:
@@ -97,13 +118,49 @@ def drop(connection: sqlite3.Connection, scorings: Sequence[int]) -> None:
 
 def add_texts(connection: sqlite3.Connection, scoring: int, texts: Sequence[str]) -> dict[str, int]:
     """The numbers of some texts; the cases of a call are neighbours, and share one."""
-    found: dict[str, int] = {}
-    for text in dict.fromkeys(texts):
-        cursor = connection.execute(
-            "INSERT INTO call_texts (scoring, folded) VALUES (?, ?)", (scoring, text.casefold())
-        )
-        found[text] = int(cursor.lastrowid or 0)
+    first = connection.execute("SELECT ifnull(max(id), 0) + 1 FROM call_texts").fetchone()[0]
+    found = {text: number for number, text in enumerate(dict.fromkeys(texts), first)}
+    connection.executemany(
+        "INSERT INTO call_texts (id, scoring, folded) VALUES (?, ?, ?)",
+        [(number, scoring, text.casefold()) for text, number in found.items()],
+    )
     return found
+
+
+def add_views(connection: sqlite3.Connection, scoring: int, cases: Sequence[CaseRow]) -> None:
+    """Add cases with their answers; neighbours share a row, as one alone compresses badly."""
+    rows: list[tuple[int, int, bytes]] = []
+    together: list[bytes] = []
+    size = first = 0
+    for case in cases:
+        if not together:
+            first, size = case.place, 0
+        together.append(case.view)
+        size += len(case.view)
+        if size >= VIEWS_TOGETHER or case is cases[-1]:
+            rows.append((scoring, first, _pack(together)))
+            together = []
+    connection.executemany("INSERT INTO views VALUES (?, ?, ?)", rows)
+
+
+def _pack(views: Sequence[bytes]) -> bytes:
+    """Cases in JSON, one per line."""
+    return zlib.compress(b"\n".join(views), FAST)
+
+
+def unpack_views(raw: bytes) -> list[bytes]:
+    """The cases that share a row."""
+    return zlib.decompress(raw).split(b"\n")
+
+
+def views_at(connection: sqlite3.Connection, scoring: int, place: int) -> tuple[int, list[bytes]]:
+    """The first place and the cases of the row that has this place, if there is one."""
+    row = connection.execute(
+        "SELECT first, body FROM views WHERE scoring = ? AND first <= ?"
+        " ORDER BY first DESC LIMIT 1",
+        (scoring, place),
+    ).fetchone()
+    return (place, []) if row is None else (row[0], unpack_views(row[1]))
 
 
 def verdict_row(row: Sequence[Any]) -> VerdictRow:
@@ -112,7 +169,7 @@ def verdict_row(row: Sequence[Any]) -> VerdictRow:
 
 
 def add_verdicts(connection: sqlite3.Connection, scoring: int, cases: Sequence[CaseRow]) -> None:
-    """Add the verdicts on some cases, and count them."""
+    """Add the verdicts on some cases."""
     connection.executemany(
         "INSERT INTO verdict_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
@@ -121,13 +178,22 @@ def add_verdicts(connection: sqlite3.Connection, scoring: int, cases: Sequence[C
             for number, row in enumerate(case.verdicts)
         ],
     )
-    count_verdicts(connection, scoring, [row for case in cases for row in case.verdicts], 1)
 
 
-def count_verdicts(
+def count_verdicts(connection: sqlite3.Connection, scoring: int) -> None:
+    """Count the verdicts of a scoring once: to count those of a large run takes long."""
+    connection.execute(
+        "INSERT INTO verdict_counts SELECT scoring, metric, model, disputed, gate, injection,"
+        " word != '', instr(author, ?) = 1, count(*) FROM verdict_items WHERE scoring = ?"
+        " GROUP BY 2, 3, 4, 5, 6, 7, 8",
+        (BY_PERSON, scoring),
+    )
+
+
+def _change_counts(
     connection: sqlite3.Connection, scoring: int, rows: Sequence[VerdictRow], sign: int
 ) -> None:
-    """Count verdicts, or take them away: to count those of a large run takes long."""
+    """Count more verdicts, or take them away."""
     counts = Counter(
         (
             *(row.metric, row.model, row.disputed, row.gate, row.injection),
@@ -170,16 +236,18 @@ def replace_case(connection: sqlite3.Connection, scoring: int, case: CaseRow) ->
         "INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [(scoring, case.place, *cell) for cell in case.cells],
     )
+    at, views = views_at(connection, scoring, case.place)
+    views[case.place - at] = case.view
     connection.execute(
-        "UPDATE views SET body = ? WHERE scoring = ? AND place = ?",
-        (case.view, scoring, case.place),
+        "UPDATE views SET body = ? WHERE scoring = ? AND first = ?", (_pack(views), scoring, at)
     )
     first = case.place * MOST_VERDICTS
     numbers = (scoring, first, first + MOST_VERDICTS)
     before = connection.execute(f"SELECT * FROM verdict_items WHERE {OF_CASE}", numbers)
-    count_verdicts(connection, scoring, [verdict_row(row) for row in before.fetchall()], -1)
+    _change_counts(connection, scoring, [verdict_row(row) for row in before.fetchall()], -1)
     connection.execute(f"DELETE FROM verdict_items WHERE {OF_CASE}", numbers)
     add_verdicts(connection, scoring, [case])
+    _change_counts(connection, scoring, case.verdicts, 1)
 
 
 def complete(connection: sqlite3.Connection, scoring: Scoring, whole: Encoded) -> None:

@@ -13,7 +13,7 @@ import msgspec
 from callscore.core import strict_json
 from callscore.core.case import Case, Failed, Reply, Turn
 from callscore.core.errors import DataError, nearest, similar_key_hint
-from callscore.core.recorded_calls import recorded_calls
+from callscore.core.strict_json import recorded_calls
 from callscore.store.files import Line, with_line_number
 
 T = TypeVar("T")

@@ -29,6 +29,7 @@ _SLOT = struct.Struct("<qd")
 _MOST_SLOTS = 1_024
 _FIRST_KEY = 1 << 20
 _KEY_BYTES = 7
+"""A key is locked as one byte of the file, at its first bytes: places have 63 bits."""
 _FLOCK = struct.Struct("hhqqi4x")
 """`struct flock` of 64-bit Linux: type, whence, start, length, process."""
 

@@ -1,22 +1,29 @@
 """Cases in Parquet: their rows become lines of JSON in a temporary copy, read as every case file.
 
-A column is a key of the case. Row n is line n, so that errors name `file:row`.
+A column is a key of the case. Row n is line n, so that errors name `file:row`. Cases are read
+several times, and by processes: a file on another machine is therefore read once, into such a copy.
 """
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
-from urllib.parse import unquote
+from typing import Any, NamedTuple
 
 import msgspec
 
 from callscore.core.case import Case
-from callscore.core.errors import DataError, MissingExtra, UsageError
+from callscore.core.errors import DataError, MissingExtra
+from callscore.store.remote_files import (
+    RemoteFile,
+    download,
+    find_files,
+    first_line,
+    is_remote,
+    shown,
+)
 
 SUFFIX = ".parquet"
 JSON_KEYS = frozenset(Case.__struct_fields__) - {"id", "task", "call_id", "lang", "question"}
@@ -24,40 +31,47 @@ JSON_KEYS = frozenset(Case.__struct_fields__) - {"id", "task", "call_id", "lang"
 OTHER, HASH = "other", "sha256"
 """Columns of an export: keys of the user as JSON, and the hash of the case."""
 ROWS_AT_ONCE = 256
-_URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+):/+(?P<rest>.*)")
 INDEX = "__index_level_"
 """The beginning of the columns in which pandas keeps an index."""
 
 
-def local_path(path: Path) -> Path:
-    """The file or folder of cases that a `file://` URL names, or the path itself.
-
-    Raises UsageError for a URL of another machine: cases are read several times, and by processes.
-    """
-    found = _URL.match(path.as_posix())  # a path has one slash where the URL has two
-    if found is None:
-        return path
-    if found["scheme"] != "file":
-        raise UsageError(
-            f"{found['scheme']}://{found['rest']}: is not on this machine; expected a path or a "
-            "file:// URL: copy or mount it first"
-        )
-    return Path("/", unquote(found["rest"]))
-
-
 def is_parquet(path: Path) -> bool:
-    """Whether a case file, by its name, or a file in a folder is one of Parquet."""
-    return path.suffix.lower() == SUFFIX or (path.is_dir() and bool(_parts(path)))
+    """Whether a case file is one of Parquet, by its name or as a folder, or is at a URL."""
+    return (
+        is_remote(path)
+        or path.suffix.lower() == SUFFIX
+        or (path.is_dir() and bool(_parts_in_folder(path)))
+    )
 
 
 def parquet_lines(cases: Sequence[Path]) -> tuple[Sequence[Path], Mapping[Path, Path]]:
     """The case files, with those in folders, and by file of Parquet its rows as lines."""
-    files = [found for path in cases for found in _parts(path) or [path]]
-    rows = [path for path in files if path.suffix.lower() == SUFFIX]
-    return files, {path: _copy(path, path.stat().st_mtime_ns) for path in rows if path.exists()}
+    files: list[Path] = []
+    lines: dict[Path, Path] = {}
+    for path in cases:
+        if is_remote(path):
+            remote = find_files(path, SUFFIX)
+            files += (file.path for file in remote)
+            lines |= {file.path: _copy(file.path, file.stamp, file) for file in remote}
+        else:
+            local = _parts_in_folder(path) or [path]
+            files += local
+            lines |= {
+                file: _copy(file, file.stat().st_mtime_ns) for file in local if _is_table(file)
+            }
+    return files, lines
 
 
-def _parts(folder: Path) -> Sequence[Path]:
+def original_of(path: Path) -> Path:
+    """The file itself, or the copy of a remote file that was read."""
+    return _COPIES[path].original if path in _COPIES else path
+
+
+def _is_table(path: Path) -> bool:
+    return path.suffix.lower() == SUFFIX and path.exists()
+
+
+def _parts_in_folder(folder: Path) -> Sequence[Path]:
     """The parts of a table in a folder, as other programs write it."""
     found = sorted(folder.rglob(f"*{SUFFIX}")) if folder.is_dir() else []
     return [part for part in found if part.is_file()]
@@ -69,14 +83,35 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="callscore-")
 
 
-@cache
-def _copy(path: Path, changed: int) -> Path:
-    """The rows of a file as lines; a file that was changed is read again."""
+class _Copy(NamedTuple):
+    """A file of Parquet on this machine, and its rows as lines."""
+
+    stamp: object
+    original: Path
+    lines: Path
+
+
+_COPIES: dict[Path, _Copy] = {}
+
+
+def _copy(path: Path, stamp: object, remote: RemoteFile | None = None) -> Path:
+    """The rows of a file as lines; a file whose stamp has changed is read again."""
+    known = _COPIES.get(path)
+    if known is None or known.stamp != stamp:
+        lines = Path(_folder().name) / f"{len(_COPIES)}-{hash(stamp)}.jsonl"
+        original = path
+        if remote is not None:
+            download(remote, original := lines.with_suffix(SUFFIX))
+        _write_lines(original, lines, place=shown(path))
+        known = _COPIES[path] = _Copy(stamp, original, lines)
+    return known.lines
+
+
+def _write_lines(path: Path, copy: Path, *, place: str) -> None:
     try:
         import pyarrow.parquet
     except ImportError:
         raise MissingExtra("Parquet needs a package: pip install 'callscore[parquet]'") from None
-    copy = Path(_folder().name) / f"{_copy.cache_info().misses}.jsonl"
     encode = msgspec.json.Encoder(enc_hook=str).encode
     try:
         with copy.open("wb") as file, pyarrow.parquet.ParquetFile(path) as source:
@@ -86,9 +121,8 @@ def _copy(path: Path, changed: int) -> Path:
                 for row in batch.to_pylist(maps_as_pydicts="lossy"):
                     file.write(encode(_record(row, is_export=is_export)) + b"\n")
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        why = str(error).partition("\n")[0]
-        raise DataError(f"{why}; expected Parquet with one case per row", place=str(path)) from None
-    return copy
+        why = f"{first_line(error)}; expected Parquet with one case per row"
+        raise DataError(why, place=place) from None
 
 
 def _record(row: dict[str, Any], *, is_export: bool) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from threading import RLock
 from typing import Any
 
 from callscore.core.errors import ReadTooSlow, StoreError
-from callscore.core.reviews import BY_PERSON
 from callscore.store.address import StoreAddress
 from callscore.store.connection import (
     connect,
@@ -37,31 +36,31 @@ from callscore.store.index_rows import (
     VerdictsWanted,
 )
 from callscore.store.index_tables import (
+    DECIDED,
     MOST_VERDICTS,
     OF_CASE,
+    OPEN,
+    QUEUES,
     SCHEMA,
     TABLES,
+    UNREVIEWED,
     add_sums,
     add_texts,
     add_verdicts,
+    add_views,
     case_values,
     complete,
+    count_verdicts,
     drop,
     replace_case,
+    unpack_views,
     verdict_row,
+    views_at,
 )
 from callscore.store.results_filter import CaseFilter, condition_of, order_of
 from callscore.store.run_records import decode_holder, encode_holder, has_ended, this_process
 
 SUFFIX = "-index"
-_DECIDED, _OPEN = " AND word != ''", " AND word = ''"
-_QUEUES = {
-    "disputed": " AND disputed",
-    "gates": f" AND gate{_DECIDED}",
-    "injection": " AND injection",
-    "open": _OPEN,
-}
-"""What the verdicts of a queue have in common."""
 _INDEX_OF = {
     "disputed": "verdicts_disputed",
     "gates": "verdicts_at_gates",
@@ -197,10 +196,7 @@ class ResultsIndex:
                 "INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [(scoring, case.place, *cell) for case in cases for cell in case.cells],
             )
-            connection.executemany(
-                "INSERT INTO views VALUES (?, ?, ?)",
-                [(scoring, case.place, case.view) for case in cases],
-            )
+            add_views(connection, scoring, cases)
             add_verdicts(connection, scoring, cases)
 
     def add_sums(
@@ -225,6 +221,7 @@ class ResultsIndex:
             if newer is not None:
                 drop(connection, [scoring.id])
                 return
+            count_verdicts(connection, scoring.id)
             complete(connection, scoring, whole)
             older = connection.execute(
                 "SELECT id FROM scorings WHERE finished = 1 AND id < ?1 AND run ="
@@ -297,19 +294,22 @@ class ResultsIndex:
         return bytes(rows[0][0]) if rows else b""
 
     def view(self, scoring: int, place: int) -> bytes | None:
-        """A case with its answers; None if there is none at this place."""
-        rows = self._rows(
-            "SELECT body FROM views WHERE scoring = ? AND place = ?", (scoring, place)
-        )
-        return bytes(rows[0][0]) if rows else None
+        """A case with its answers, in JSON; None if there is none at this place."""
+        first, views = self.views_at(scoring, place)
+        return views[place - first] if place - first < len(views) else None
 
-    def views(self, scoring: int, after: int, most: int) -> list[tuple[int, bytes]]:
-        """The next cases after a place, each with its place."""
+    def views_at(self, scoring: int, place: int) -> tuple[int, list[bytes]]:
+        """The cases that share a row with the one at a place, and the first of their places."""
+        with self._reading() as connection:
+            return views_at(connection, scoring, place)
+
+    def views(self, scoring: int, after: int) -> tuple[int, list[bytes]] | None:
+        """The next cases that share a row, after a place, and the first of their places."""
         rows = self._rows(
-            "SELECT place, body FROM views WHERE scoring = ? AND place > ? ORDER BY place LIMIT ?",
-            (scoring, after, most),
+            "SELECT first, body FROM views WHERE scoring = ? AND first > ? ORDER BY first LIMIT 1",
+            (scoring, after),
         )
-        return [(place, bytes(body)) for place, body in rows]
+        return (rows[0][0], unpack_views(rows[0][1])) if rows else None
 
     def contributions(self, scoring: int, model: str) -> bytes | None:
         """What the calls of a model add to its scores, encoded by `results`."""
@@ -429,8 +429,8 @@ class ResultsIndex:
         self, scoring: int, wanted: VerdictsWanted, after: int, most: int
     ) -> tuple[list[tuple[int, VerdictRow]], int]:
         """The next verdicts, each with its number, and how many there are in all."""
-        where = f"scoring = ?{_QUEUES.get(wanted.queue, _DECIDED)}"
-        counted = where.replace(_DECIDED, " AND has_word").replace(_OPEN, " AND NOT has_word")
+        where = f"scoring = ? AND {QUEUES.get(wanted.queue, DECIDED)}"
+        counted = where.replace(DECIDED, "has_word").replace(OPEN, "NOT has_word")
         values: list[Any] = [scoring]
         for column, value in (("metric", wanted.metric), ("model", wanted.model)):
             if value:
@@ -441,13 +441,14 @@ class ResultsIndex:
         count = f"SELECT ifnull(sum(number), 0) FROM verdict_counts WHERE {counted}"
         of_count = values
         if wanted.unreviewed:
-            where, values = f"{where} AND instr(author, ?) != 1", [*values, BY_PERSON]
+            where = f"{where} AND {UNREVIEWED}"
         if wanted.by:
             where, values = f"{where} AND instr(author, ?) = 1", [*values, wanted.by]
             count, of_count = f"SELECT count(*) FROM verdict_items WHERE {where}", values
         total = int(self._search(count, of_count)[0][0])
         # Without the name SQLite reads every verdict to find the few of a queue.
-        by = f" INDEXED BY {_INDEX_OF[wanted.queue]}" if wanted.queue in _INDEX_OF else ""
+        is_indexed = wanted.unreviewed and wanted.queue in _INDEX_OF
+        by = f" INDEXED BY {_INDEX_OF[wanted.queue]}" if is_indexed else ""
         rows = self._search(
             f"SELECT * FROM verdict_items{by} WHERE {where} AND number > ? ORDER BY number LIMIT ?",
             [*values, after, most],

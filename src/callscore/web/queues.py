@@ -9,17 +9,17 @@ import msgspec
 from callscore.report.details.gold_audit import FieldVotes
 from callscore.results.gold import GoldEvent, noted_fields, read_notes
 from callscore.results.port import RunLine, VerdictFilter
-from callscore.results.reviews import (
-    AUDIT,
+from callscore.results.review_log import AUDIT
+from callscore.results.review_queues import (
     DOUBTS,
     OPEN,
-    ItemKey,
     audit_items,
     audit_key,
     next_item,
     next_open_item,
     stale_items,
 )
+from callscore.results.reviews import ItemKey
 from callscore.web.scored import check_scored
 from callscore.web.screen import Table, Visit
 
@@ -63,10 +63,17 @@ def doubted(visit: Visit, run: RunLine) -> list[tuple[FieldVotes, Sequence[GoldE
 
 def next_of(visit: Visit, queue: str, query: ReviewQuery) -> tuple[ItemKey | None, int]:
     """The next item of a queue, and where to go on after it; 0 at the end."""
+
+    def may_have(item: ItemKey) -> bool:
+        return visit.site.leases.take(visit.session.author, visit.run, item)
+
     if queue == DOUBTS:
-        stale = [key for key, _ in stale_items(visit.results, visit.run)]
-        at = query.after
-        return (stale[at], at + 1 if at + 1 < len(stale) else 0) if at < len(stale) else (None, 0)
+        stale = stale_items(visit.results, visit.run)
+        for at in range(query.after, len(stale)):
+            key = stale[at].key(visit.results, visit.run)
+            if key is not None and may_have(key):
+                return key, at + 1 if at + 1 < len(stale) else 0
+        return None, 0
     if queue != AUDIT:
         wanted = VerdictFilter(
             queue=queue,  # type: ignore[arg-type]  # one of QUEUES
@@ -75,7 +82,7 @@ def next_of(visit: Visit, queue: str, query: ReviewQuery) -> tuple[ItemKey | Non
             after=query.after,
         )
         find = next_open_item if queue == OPEN else next_item
-        return find(visit.results, visit.run, wanted)
+        return find(visit.results, visit.run, wanted, may_have)
     left = [
         (number, one)
         for number, one in enumerate(audit_items(visit.results, visit.run), start=1)
@@ -135,7 +142,8 @@ def _doubt_rows(visit: Visit) -> Iterator[Sequence[object]]:
         for event in events:
             note = event.note
             yield votes.case_id, votes.task, votes.words, event.author, note.action, note.reason
-    for key, reviews in stale_items(visit.results, visit.run):
-        for one in reviews:
+    for stale in stale_items(visit.results, visit.run):
+        _, _, metric, item = stale.about
+        for one in stale.standing:
             said = one.review
-            yield said.case_id, key.metric, key.item, one.event.author, said.word, said.note
+            yield stale.case_id, metric, item, one.event.author, said.word, said.note

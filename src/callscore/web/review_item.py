@@ -6,14 +6,16 @@ from collections.abc import Sequence
 
 import msgspec
 
-from callscore.core.reviews import GivenReview, Review
+from callscore.core.events import GivenReview, Review
 from callscore.report.details.decoded_case import DecodedCase, decode_case
 from callscore.report.details.form_marks import MarkReader
 from callscore.report.html.case import Focus, comparison_table, transcript_section
 from callscore.report.html.parts import chip, model_name, row, table
 from callscore.report.markup import Html, tag
 from callscore.report.safe_text import plain
-from callscore.results.reviews import AUDIT, DOUBTS, ItemKey, ReviewedItem, stale_items
+from callscore.results.review_log import AUDIT
+from callscore.results.review_queues import DOUBTS, stale_items
+from callscore.results.reviews import ItemKey, ReviewedItem
 from callscore.web.screen import Visit, element, link
 from callscore.web.screens.matrix import MatrixParameters, case_url
 
@@ -126,7 +128,11 @@ def _question(visit: Visit, item: ReviewedItem, queue: str) -> Html:
 
 def _earlier(visit: Visit, key: ItemKey) -> Html | None:
     """What people said when the reference was another one; it does not count."""
-    found = (said for one, said in stale_items(visit.results, visit.run) if one == key)
+    found = (
+        one.standing
+        for one in stale_items(visit.results, visit.run)
+        if one.key(visit.results, visit.run) == key
+    )
     return _history(next(found, ()), "Said about another reference: does not count")
 
 

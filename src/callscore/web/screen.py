@@ -11,6 +11,7 @@ import msgspec
 from callscore.core.errors import UsageError
 from callscore.report.markup import IN_APP, Attribute, Child, Html, tag
 from callscore.results.port import Results, RunLine
+from callscore.results.review_queues import QueueLeases
 from callscore.store.address import StoreAddress
 from callscore.web.query import NoQuery, encode_query
 
@@ -63,6 +64,7 @@ class Site(msgspec.Struct, frozen=True):
     """Whether the store has the sample only."""
     command: str = "callscore"
     """The command that people type to start runs of this store."""
+    leases: QueueLeases = msgspec.field(default_factory=QueueLeases)
 
     def has(self, path: str) -> bool:
         """Whether a screen serves a path, as written in its route."""

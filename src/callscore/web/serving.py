@@ -18,7 +18,7 @@ from aiohttp import web
 from aiohttp.http_exceptions import BadHttpMessage
 
 from callscore.core.errors import UsageError
-from callscore.results.stored import StoredResults
+from callscore.results.stored_results import StoredResults
 from callscore.store.address import StoreAddress, is_read_only
 from callscore.web.reviewers import read_reviewers
 from callscore.web.screen import Site, WebSession

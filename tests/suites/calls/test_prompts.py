@@ -15,7 +15,7 @@ from builders import Json, output, qa_case, question, text_case, text_outcome
 from calls_suite import all_tasks
 from callscore.core.case import Case, Prompt
 from callscore.core.prompt_template import parse_template
-from callscore.providers.schemas import fits_strict_mode
+from callscore.providers.wire_format import fits_strict_mode
 from callscore.suites.calls.prompt import prompt_file
 from callscore.suites.calls.qa.task import QATask
 from callscore.suites.calls.spec import make_settings

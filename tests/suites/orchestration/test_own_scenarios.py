@@ -110,6 +110,11 @@ def test_the_history_has_results_and_what_a_rejection_says() -> None:
         ({"main": {"workflow_1": {"steps": "desk"}}}, "is not a plan (steps_not_a_list"),
         ({"main": {"plan": {}}}, "the key 'plan'; expected workflows by name"),
         ({"user": {"tool": "book"}}, "expected text"),
+        (
+            {"main": {"workflow_1": {"steps": [{"name": "dekk", "status": "pending"}]}}},
+            "plans the agent 'dekk', which has no card; expected desk, till",
+        ),
+        ({"user": "Hi", "desk": BOOK}, "has the keys 'user', 'desk'; expected one agent"),
         ({"dekk": BOOK}, "'dekk'; expected one of system, user, main, desk, till"),
         ({"desk": {"name": "book"}}, "expected text, a call {tool, arguments"),
         ({"desk": {**BOOK, "result": 1}}, "unknown key 'result'"),

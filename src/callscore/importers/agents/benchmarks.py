@@ -12,8 +12,10 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import DataError
+from callscore.importers.agents.conversations import MODEL
 from callscore.importers.agents.messages import decoded, read_events
-from callscore.importers.agents.traces import MODEL
+from callscore.importers.agents.spent import Spent, add_spent, spent_in
+from callscore.importers.agents.traces import json_values
 from callscore.importers.source_file import Source
 
 
@@ -26,48 +28,83 @@ class GoldCalls(msgspec.Struct):
     outputs: list[dict[str, Any]] = []
 
 
-def read_gold_calls(sources: Sequence[Source]) -> dict[str, GoldCalls]:
-    """By case id, what the files have of benchmarks; empty if they have none.
+class _Found(msgspec.Struct):
+    """The cases of all files so far, and by kind how many are left out."""
 
-    Cases of BFCL that demand any call at all have no gold. Raises DataError if a result has no
-    gold for another reason, or one case has several.
-    """
-    found: dict[str, GoldCalls] = {}
+    cases: dict[str, GoldCalls] = {}
     simulations: list[tuple[Mapping[str, Any], Source]] = []
     models: dict[PurePath, str] = {}
+    """By file of results, and by its folder, the model of tau2-bench."""
+    skipped: Counter[str] = msgspec.field(default_factory=Counter)
+
+    def case(self, name: str) -> GoldCalls:
+        """The case of an id, a new one if there is none."""
+        return self.cases.setdefault(name, GoldCalls())
+
+
+def read_gold_calls(
+    sources: Sequence[Source],
+) -> tuple[Mapping[str, GoldCalls], Mapping[str, int]]:
+    """By case id, what the files have of benchmarks, and by kind how many cases are left out.
+
+    Both are empty if the files are of no benchmark. Raises DataError if a result has no gold, one
+    case has several, or no case has gold.
+    """
+    found = _Found()
     for source in sources:
         for value in _values(source):
-            if not isinstance(value, Mapping):
-                continue
-            if _has_tau2_tasks(value):
-                models[_folder(source)] = models[PurePath(source.name)] = _model_of_tau2(value)
-                _add_tau2_tasks(found, value)
-                simulations += [(one, source) for one in value.get("simulations") or ()]
-            elif "task_id" in value and "termination_reason" in value:
-                simulations.append((value, source))
-            elif "ground_truth" in value or "result" in value or "function" in value:
-                _add_bfcl(found, value, source)
-            elif "expected_tools" in value:
-                _add_deepeval(found, value, f"{source.stem}-{len(found) + 1}")
-    _add_tau2_simulations(found, simulations, models)
-    for name, case in found.items():
-        if case.expected is None and not name.startswith(_ANY_CALL):
-            raise DataError(f"the case {name!r} has a result and no gold; expected its gold too")
-    return found
+            if isinstance(value, Mapping):
+                _add_value(found, value, source)
+    _add_tau2_simulations(found)
+    for name, case in found.cases.items():
+        if case.expected is None:
+            has = "a result and no gold" if case.outputs else "no gold"
+            raise DataError(f"the case {name!r} has {has}; expected its gold too")
+    if found.skipped and not found.cases:
+        kinds = "; ".join(
+            f"{count} \N{MULTIPLICATION SIGN} {kind}" for kind, count in found.skipped.items()
+        )
+        raise DataError(f"no case has expected calls: {kinds}")
+    return found.cases, found.skipped
+
+
+def _add_value(found: _Found, value: Mapping[str, Any], source: Source) -> None:
+    if _has_tau2_tasks(value):
+        model = _model_of_tau2(value)
+        found.models[_folder(source)] = found.models[PurePath(source.name)] = model
+        _add_tau2_tasks(found, value)
+        found.simulations += [(one, source) for one in value.get("simulations") or ()]
+    elif "task_id" in value and "termination_reason" in value:
+        found.simulations.append((value, source))
+    elif str(value.get("id")).startswith(_BFCL_LEFT_OUT):
+        category = next(one for one in _BFCL_LEFT_OUT if str(value["id"]).startswith(one))
+        kind = f"{category} of BFCL, which expects no calls of one turn"
+        found.skipped[kind] += "question" in value
+    elif "ground_truth" in value or "result" in value or "function" in value:
+        _add_bfcl(found, value, source)
+    elif "expected_tools" in value or "expectedTools" in value:
+        _add_deepeval(found, value, f"{source.stem}-{len(found.cases) + 1}")
+    elif source.json is not None and {"tools_called", "toolsCalled"} & value.keys():
+        found.skipped[_NO_TOOLS] += 1
+
+
+_NO_TOOLS = "test cases of DeepEval without expected tools"
 
 
 def _values(source: Source) -> list[Any]:
+    """The values of a file; of a test run of DeepEval, its test cases."""
     if source.is_archive:
         return []
-    whole = source.json
-    if isinstance(whole, Mapping) and isinstance(whole.get("test_cases"), list):
-        return list(whole["test_cases"])
-    if whole is not None:
-        return whole if isinstance(whole, list) else [whole]
-    try:
-        return [msgspec.json.decode(line) for line in source.text.splitlines() if line.strip()]
-    except (msgspec.DecodeError, RecursionError, DataError):
-        return []
+    values = json_values(source)
+    if len(values) == 1 and isinstance(values[0], Mapping):
+        run = values[0].get("testRunData", values[0])
+        for key in ("test_cases", "testCases", "goldens"):
+            if isinstance(run, Mapping) and isinstance(run.get(key), list):
+                given = run.get("hyperparameters")
+                model = given.get("model") if isinstance(given, Mapping) else None
+                known = {"model": model} if isinstance(model, str) else {}
+                return [{**known, **one} if isinstance(one, Mapping) else one for one in run[key]]
+    return values
 
 
 def _set_gold(case: GoldCalls, name: str, expected: dict[str, Any]) -> None:
@@ -92,11 +129,11 @@ def _model_of_tau2(value: Mapping[str, Any]) -> str:
     return str(agent.get("llm") or MODEL) if isinstance(agent, Mapping) else MODEL
 
 
-def _add_tau2_tasks(found: dict[str, GoldCalls], value: Mapping[str, Any]) -> None:
+def _add_tau2_tasks(found: _Found, value: Mapping[str, Any]) -> None:
     """The tasks of one tau2-bench run."""
     for task in value["tasks"]:
         name = str(task.get("id"))
-        case = found.setdefault(name, GoldCalls())
+        case = found.case(name)
         criteria = task.get("evaluation_criteria") or {}
         case.question = json.dumps(task.get("user_scenario") or name, ensure_ascii=False)
         actions = [
@@ -104,6 +141,11 @@ def _add_tau2_tasks(found: dict[str, GoldCalls], value: Mapping[str, Any]) -> No
             for action in criteria.get("actions") or ()
             if action.get("requestor", "assistant") == "assistant"
         ]
+        limited = sum(
+            action.get("compare_args") is not None for action in criteria.get("actions") or ()
+        )
+        if case.expected is None and limited:
+            found.skipped["limits of actions to some arguments (compare_args)"] += limited
         _set_gold(case, name, {"actions": actions})
 
 
@@ -113,16 +155,12 @@ _OUTAGES = frozenset(
 """Ends of a simulation that are no fault of the agent; `agent_error` is one."""
 
 
-def _add_tau2_simulations(
-    found: Mapping[str, GoldCalls],
-    simulations: Sequence[tuple[Mapping[str, Any], Source]],
-    models: Mapping[PurePath, str],
-) -> None:
+def _add_tau2_simulations(found: _Found) -> None:
     """What each simulation called; one in a file of its own is below the folder of the results."""
     runs: Counter[tuple[str, str]] = Counter()
-    for simulation, source in simulations:
+    for simulation, source in found.simulations:
         name = str(simulation.get("task_id"))
-        if name not in found:
+        if name not in found.cases:
             raise DataError(f"a simulation of the unknown task {name!r}", place=source.name)
         if not simulation.get("messages") and simulation.get("ticks"):
             raise DataError(
@@ -130,45 +168,60 @@ def _add_tau2_simulations(
                 place=source.name,
             )
         places = (PurePath(source.name), _folder(source).parent)
-        model = next((models[place] for place in places if place in models), MODEL)
+        model = next((found.models[place] for place in places if place in found.models), MODEL)
         runs[model, name] += 1
         ended = str(simulation.get("termination_reason") or "")
+        events = read_events(_by_assistant(simulation.get("messages")))
         calls = [
             {"name": call.name, "arguments": call.arguments}
-            for event in read_events(_by_assistant(simulation.get("messages")))
+            for event in events
             for call in event.calls
         ]
+        cost = simulation.get("agent_cost")
+        spent = add_spent(event.spent for event in events)._replace(
+            cost_usd=cost if isinstance(cost, int | float) else None
+        )
         line: dict[str, Any] = {
             "model": model,
             "run": runs[model, name],
             "output": {"calls": calls},
+            **spent.as_json(),
         }
         if ended in _OUTAGES:
             line |= {"output": None, "error": ended}
-        if isinstance(cost := simulation.get("agent_cost"), int | float):
-            line["cost_usd"] = cost
-        found[name].outputs.append(line)
+        found.cases[name].outputs.append(line)
 
 
 def _by_assistant(messages: Any) -> list[Any]:
+    """The messages of the agent, each with what it took; a greeting took nothing."""
     listed = messages if isinstance(messages, list) else []
-    return [one for one in listed if isinstance(one, Mapping) and one.get("role") == "assistant"]
+    return [
+        {**one, "spent": _spent_of_message(one)}
+        for one in listed
+        if isinstance(one, Mapping) and one.get("role") == "assistant"
+    ]
+
+
+def _spent_of_message(message: Mapping[str, Any]) -> Spent:
+    if not message.get("usage"):
+        return Spent(0.0, 0, 0)
+    seconds = message.get("generation_time_seconds")
+    time = seconds * 1000 if isinstance(seconds, int | float) else None
+    return spent_in(message["usage"], time)
 
 
 _BFCL_GROUPS = ("live", "non_live")
 """Folders of categories, inside of that of a model."""
+_BFCL_LEFT_OUT = ("multi_turn", "memory", "web_search", "live_relevance")
+"""Categories without expected calls of one turn; in `live_relevance`, any call is right."""
 
 
-_ANY_CALL = "live_relevance"
-"""The category of BFCL in which some call is due, whichever it is."""
-
-
-def _add_bfcl(found: dict[str, GoldCalls], value: Mapping[str, Any], source: Source) -> None:
+def _add_bfcl(found: _Found, value: Mapping[str, Any], source: Source) -> None:
     """A line of a BFCL file: a question with its functions, a possible answer, or a result."""
     name = str(value.get("id") or "")
     if not name:
         raise DataError("a line without id; expected one of BFCL", place=source.name)
-    case = found.setdefault(name, GoldCalls())
+    case = found.case(name)
     if "ground_truth" in value:
         truth = value["ground_truth"]
         if not isinstance(truth, list) or not all(isinstance(one, Mapping) for one in truth):
@@ -178,15 +231,7 @@ def _add_bfcl(found: dict[str, GoldCalls], value: Mapping[str, Any], source: Sou
             )
         _set_gold(case, name, {"calls": [dict(one) for one in truth]})
     elif "result" in value:
-        folder, file = _folder(source), PurePath(source.name).name
-        if folder.name in _BFCL_GROUPS and file.startswith("BFCL_"):
-            folder = folder.parent
-        model = folder.name or MODEL
-        line: dict[str, Any] = {"model": model, "output": {"calls": _bfcl_calls(value["result"])}}
-        tokens = value.get("input_token_count"), value.get("output_token_count")
-        if all(isinstance(count, int) for count in tokens):
-            line["usage"] = dict(zip(("input_tokens", "output_tokens"), tokens, strict=True))
-        case.outputs.append(line)
+        case.outputs.append(_bfcl_output(value, source))
     else:
         turns = value.get("question") or ()
         first = turns[0] if turns and isinstance(turns[0], list) else turns
@@ -194,6 +239,17 @@ def _add_bfcl(found: dict[str, GoldCalls], value: Mapping[str, Any], source: Sou
         case.tools = value["function"]
         if "irrelevance" in name:
             _set_gold(case, name, {"calls": []})
+
+
+def _bfcl_output(value: Mapping[str, Any], source: Source) -> dict[str, Any]:
+    folder, file = _folder(source), PurePath(source.name).name
+    if folder.name in _BFCL_GROUPS and file.startswith("BFCL_"):
+        folder = folder.parent
+    seconds = value.get("latency")
+    tokens = {f"{side}_tokens": value.get(f"{side}_token_count") for side in ("input", "output")}
+    time = seconds * 1000 if isinstance(seconds, int | float) else None
+    calls = {"calls": _bfcl_calls(value["result"])}
+    return {"model": folder.name or MODEL, "output": calls, **spent_in(tokens, time).as_json()}
 
 
 def _bfcl_calls(result: Any) -> list[Any]:
@@ -224,21 +280,33 @@ def _python_call(node: ast.Call) -> dict[str, Any]:
     return {"name": ast.unparse(node.func), "arguments": arguments}
 
 
-def _add_deepeval(found: dict[str, GoldCalls], value: Mapping[str, Any], name: str) -> None:
-    """A test case of DeepEval: expected and called tools."""
-    case = found.setdefault(str(value.get("name") or name), GoldCalls())
+def _add_deepeval(found: _Found, value: Mapping[str, Any], name: str) -> None:
+    """A test case of DeepEval: expected and called tools, in the words of code or of files."""
+    wanted = value.get("expected_tools", value.get("expectedTools"))
+    if not isinstance(wanted, list):
+        found.skipped[_NO_TOOLS] += 1
+        return
+    name = str(value.get("name") or name)
+    case = found.case(name)
     case.question = str(value.get("input") or "")
     expected = [
         {str(tool.get("name")): {key: [one] for key, one in _parameters(tool).items()}}
-        for tool in value["expected_tools"] or ()
+        for tool in wanted
     ]
     _set_gold(case, name, {"calls": expected})
-    if value.get("tools_called") is not None:
-        calls = [
-            {"name": tool.get("name"), "arguments": _parameters(tool)}
-            for tool in value["tools_called"]
-        ]
-        case.outputs.append({"model": MODEL, "output": {"calls": calls}})
+    called = value.get("tools_called", value.get("toolsCalled"))
+    if isinstance(called, list):
+        model = str(value.get("model") or MODEL)
+        seconds = value.get("completionTime", value.get("completion_time"))
+        time = seconds * 1000 if isinstance(seconds, int | float) else None
+        calls = [{"name": tool.get("name"), "arguments": _parameters(tool)} for tool in called]
+        line: dict[str, Any] = {
+            "model": model,
+            "run": 1 + sum(one["model"] == model for one in case.outputs),
+            "output": {"calls": calls},
+            **spent_in(None, time, value.get("tokenCost", value.get("token_cost"))).as_json(),
+        }
+        case.outputs.append(line)
 
 
 def _parameters(tool: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from callscore.importers.agents.conversations import AgentTrace
 from callscore.importers.agents.messages import Event, TracedCall
-from callscore.importers.agents.traces import AgentTrace
+from callscore.importers.agents.spent import Spent, add_spent
 
 AGENT = "assistant"
 """The id of an agent that a trace does not name."""
 AWAITING = "AWAITING_USER_INPUT"
+NO_AGENT = "system prompts of agents without a name"
 _OTHER_LETTER = re.compile(r"\W+")
 _SPEAKERS = ("user", "system", "main")
 
@@ -24,6 +27,7 @@ class Decision(NamedTuple):
     agent: str
     calls: Sequence[TracedCall]
     text: str
+    spent: Spent = Spent()
 
     @property
     def hand_offs(self) -> list[str]:
@@ -46,11 +50,8 @@ def scenario_steps(trace: AgentTrace) -> list[dict[str, Any]]:
         if event.role == "user":
             asked = event.text
             steps.append({"user": event.text})
-        elif decision is not None and decision.hand_offs:
-            steps.append({"main": _plan(decision.hand_offs, asked)})
         elif decision is not None and decision.calls:
-            calls = [_call_content(call) for call in decision.calls]
-            steps.append({decision.agent: calls if len(calls) > 1 else calls[0]})
+            steps += _acting_steps(decision, asked)
         elif decision is not None:
             follows = [one.role for one in trace.events[place + 1 :]][:1]
             asks = decision.turn and event.text.rstrip().endswith("?")  # a greeting asks nothing
@@ -61,6 +62,17 @@ def scenario_steps(trace: AgentTrace) -> list[dict[str, Any]]:
     return steps
 
 
+def _acting_steps(decision: Decision, asked: str) -> Iterator[dict[str, Any]]:
+    """What the agent said before it acted, the plan of its hand-overs, and its other calls."""
+    if decision.text.strip():
+        yield {"main": decision.text}
+    if decision.hand_offs:
+        yield {"main": _plan(decision.hand_offs, asked)}
+    calls = [_call_content(call) for call in decision.calls if not call.hand_off]
+    if calls:
+        yield {decision.agent: calls if len(calls) > 1 else calls[0]}
+
+
 def _decisions(trace: AgentTrace) -> Iterator[tuple[Event, Decision]]:
     """Every event of the agent; after a hand-over, the next agent acts."""
     turn, agent = 0, ""
@@ -68,7 +80,8 @@ def _decisions(trace: AgentTrace) -> Iterator[tuple[Event, Decision]]:
         if event.role == "user":
             turn += 1
         elif event.role == "assistant":
-            decision = Decision(turn, agent_id(event.agent or agent), event.calls, event.text)
+            acting = agent_id(event.agent or agent)
+            decision = Decision(turn, acting, event.calls, event.text, event.spent)
             yield event, decision
             if decision.hand_offs:
                 agent = decision.hand_offs[-1]
@@ -120,6 +133,25 @@ def cards_of(traces: Sequence[AgentTrace]) -> dict[str, dict[str, Any]]:
     }
 
 
+def system_prompts(traces: Sequence[AgentTrace]) -> dict[str, list[str]]:
+    """By agent, its system prompts, the most frequent first."""
+    found: dict[str, Counter[str]] = {}
+    for trace in traces:
+        agents = {decision.agent for _, decision in _decisions(trace)}
+        of_trace: dict[str, list[str]] = {}
+        for event in trace.events:
+            if event.role != "system" or not event.text:
+                continue
+            if event.agent or len(agents) == 1:
+                name = agent_id(event.agent) if event.agent else next(iter(agents))
+                of_trace.setdefault(name, []).append(event.text)
+            else:
+                trace.unread[NO_AGENT] += 1
+        for name, texts in of_trace.items():
+            found.setdefault(name, Counter())["\n\n".join(texts)] += 1
+    return {agent: [text for text, _ in of.most_common()] for agent, of in found.items()}
+
+
 def _card_tool(name: str, seen: Mapping[str, Any], tool: Any) -> dict[str, Any]:
     if tool is not None:
         return {"name": name, "description": tool.description, "parameters": tool.parameters}
@@ -127,26 +159,33 @@ def _card_tool(name: str, seen: Mapping[str, Any], tool: Any) -> dict[str, Any]:
 
 
 def recording(
-    trace: AgentTrace, scenario: str, steps: Sequence[Mapping[str, Any]]
+    traces: Sequence[AgentTrace], scenario: str, steps: Sequence[Mapping[str, Any]]
 ) -> tuple[dict[str, Any], int]:
-    """The trace as answers to the steps of a scenario, and the number of calls that fit none.
+    """Traces as runs of a scenario, and the number of calls that answer none of its steps."""
+    answered = [_answers(trace, steps) for trace in traces]
+    document = {
+        "callscore": "orchestration-1",
+        "scenario_id": scenario,
+        "model": traces[0].model,
+        "scenario": {"steps": list(steps)},
+        "runs": [{"run": run, "answers": found} for run, (found, _) in enumerate(answered, 1)],
+    }
+    return document, sum(strays for _, strays in answered)
+
+
+def _answers(
+    trace: AgentTrace, steps: Sequence[Mapping[str, Any]]
+) -> tuple[list[dict[str, Any]], int]:
+    """The answers to the steps of a scenario, and the number of calls that fit none.
 
     Steps are answered turn by turn: after the k-th message of the user, the i-th expected step by
     the i-th thing that the agent did. Calls beyond the expected steps belong to the last of them.
     """
-    due: dict[int, list[int]] = {}
-    turn = 0
-    for number, step in enumerate(steps, 1):
-        speaker, content = _speaker(step)
-        turn += speaker == "user"
-        if speaker not in _SPEAKERS or (speaker == "main" and _is_plan(content)):
-            due.setdefault(turn, []).append(int(step.get("step_id", number)))
     done: dict[int, list[Decision]] = {}
     for _, decision in _decisions(trace):
         done.setdefault(decision.turn, []).append(decision)
     answers: list[dict[str, Any]] = []
-    strays = 0
-    for turn, numbers in due.items():
+    for turn, numbers in _due_steps(steps).items():
         found = done.pop(turn, [])
         acts = [one for one in found if one.calls] + [one for one in found if not one.calls]
         for place, number in enumerate(numbers):
@@ -156,15 +195,19 @@ def recording(
                 last = place == len(numbers) - 1
                 surplus = [one for one in acts[place + 1 :] if one.calls] if last else []
                 answers.append({"step": number, **_answer([acts[place], *surplus])})
-    strays += sum(len(one.calls) for found in done.values() for one in found)
-    document = {
-        "callscore": "orchestration-1",
-        "scenario_id": scenario,
-        "model": trace.model,
-        "scenario": {"steps": list(steps)},
-        "runs": [{"run": 1, "answers": answers}],
-    }
-    return document, strays
+    return answers, sum(len(one.calls) for found in done.values() for one in found)
+
+
+def _due_steps(steps: Sequence[Mapping[str, Any]]) -> dict[int, list[int]]:
+    """By turn of the user, the numbers of the steps in which an agent decides."""
+    due: dict[int, list[int]] = {}
+    turn = 0
+    for number, step in enumerate(steps, 1):
+        speaker, content = _speaker(step)
+        turn += speaker == "user"
+        if speaker not in _SPEAKERS or (speaker == "main" and _is_plan(content)):
+            due.setdefault(turn, []).append(int(step.get("step_id", number)))
+    return due
 
 
 def _speaker(step: Mapping[str, Any]) -> tuple[str, Any]:
@@ -183,8 +226,9 @@ def _is_plan(content: Any) -> bool:
 
 
 def _answer(acts: Sequence[Decision]) -> dict[str, Any]:
-    first = acts[0]
+    first, spent = acts[0], add_spent(act.spent for act in acts).as_json()
     if first.hand_offs:
-        return {"content": json.dumps(_plan(first.hand_offs, ""), ensure_ascii=False)}
+        plan = json.dumps(_plan(first.hand_offs, ""), ensure_ascii=False)
+        return {"content": plan, **spent}
     calls = [{"name": call.name, "arguments": call.arguments} for act in acts for call in act.calls]
-    return {"content": first.text, **({"tool_calls": calls} if calls else {})}
+    return {"content": first.text, **({"tool_calls": calls} if calls else {}), **spent}

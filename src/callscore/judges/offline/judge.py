@@ -18,15 +18,21 @@ from hashlib import blake2b
 from callscore.core.case import Failed
 from callscore.core.judging import Embedder, JudgeRequest, JudgeResult, Question, Verdict
 from callscore.judges.judge_items import word_for_empty
-from callscore.judges.offline.claim_support import ClaimSupport, check_support, strip_markup
 from callscore.judges.offline.passages import SECONDS, Passage, PassageIndex, index_passages
-from callscore.judges.offline.reason_evidence import has_shared_run, judge_reason, overlapping_turn
 from callscore.judges.offline.similarity import (
     goal_word,
     match_word,
     pair_similarities,
     stated_words,
     value_word,
+)
+from callscore.judges.offline.support import (
+    ClaimSupport,
+    check_support,
+    has_shared_run,
+    judge_reason,
+    overlapping_turn,
+    strip_markup,
 )
 from callscore.judges.offline.text_analysis import TextAnalysis
 from callscore.judges.offline.word_lists import split_words

@@ -130,6 +130,7 @@ def _may_be_moment(moments: Container[str], word: str) -> bool:
 
 Words = frozenset[str]
 LONGEST_UNSPACED: Final = 5
+"""Characters of a word tried as the beginning of a text in a script without spaces."""
 _OF_MOMENTS: Final = frozenset({"a", "p", "am", "pm", "h", "uhr", "heure", "heures", "of", "de"})
 """What follows the digits of a time or a date in any language."""
 

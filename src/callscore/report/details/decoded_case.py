@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from callscore.core.case import Case
 from callscore.report.source import Answer, CaseView
 
 MAX_DECODED_LENGTH = 2_000_000
@@ -39,10 +40,15 @@ class DecodedCase(msgspec.Struct, frozen=True):
     @property
     def tags(self) -> Sequence[str]:
         """The tags of the case as texts; none if they have an unknown form."""
-        tags = self.view.case.tags
-        if isinstance(tags, str):
-            return (tags,)
-        return tuple(map(str, tags)) if isinstance(tags, (list, tuple)) else ()
+        return tags_of(self.view.case)
+
+
+def tags_of(case: Case) -> Sequence[str]:
+    """The tags of a case as texts; none if they have an unknown form."""
+    tags = case.tags
+    if isinstance(tags, str):
+        return (tags,)
+    return tuple(map(str, tags)) if isinstance(tags, (list, tuple)) else ()
 
 
 def has_reply(decoded: DecodedAnswer) -> bool:

@@ -1,9 +1,9 @@
-"""The marks of a QA case side by side: of the person and of each model, in the form's words."""
+"""The marks of a QA case side by side, in the form's words; and all calls of one question."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -22,8 +22,11 @@ from callscore.report.details.decoded_case import (
     as_mapping,
     as_number,
     as_objects,
+    decode_case,
+    has_reply,
     value_text,
 )
+from callscore.report.source import CaseView
 
 TOLERANCE = 1e-9
 SCORE_MARGIN = "score_margin_fraction"
@@ -193,3 +196,39 @@ def _word(question: FormQuestion | None, score: Any) -> str:
     if question is None or points is None:
         return value_text(score)
     return mark_in_words(question, points)
+
+
+class QuestionCall(NamedTuple):
+    """The mark of a model for a question of a call, and that of people, in words."""
+
+    place: int
+    case_id: str
+    expected: str
+    given: str
+    same: bool
+
+
+def question_calls(
+    views: Iterable[CaseView], settings: Mapping[str, Any], question: str, model: str
+) -> list[QuestionCall]:
+    """Every call with the question that the model answered, in the order of places."""
+    marks = MarkReader(settings)
+    found = []
+    for place, view in enumerate(views, start=1):
+        if not view.case.expected_outcome.get("questions"):
+            continue
+        case = decode_case(view)
+        own = [one for one in case.answers if one.answer.model == model and has_reply(one)]
+        for mark in marks.marks(msgspec.structs.replace(case, answers=own)).questions:
+            if mark.id == question:
+                found += [
+                    QuestionCall(
+                        place,
+                        view.case.id,
+                        mark.expected,
+                        "no mark" if given is None else given.text,
+                        given is not None and given.same is True,
+                    )
+                    for given in mark.given
+                ]
+    return found

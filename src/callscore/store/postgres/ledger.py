@@ -326,5 +326,7 @@ class PostgresRun(PostgresReplies):
 
     def end(self, status: RunStatus) -> None:
         """Write what is left, record how the run ended, and release it."""
+        if self.outage is not None:
+            self._store.give_up()  # it was waited for
         self.close()
         self._store.end_run(self.id, status)

@@ -259,6 +259,10 @@ class PostgresStore:
         """All jobs at batch APIs."""
         return PostgresBatchJobs(self._link)
 
+    def give_up(self) -> None:
+        """Wait no longer for a server that cannot be used."""
+        self._link.give_up()
+
     def open_cache(self) -> PostgresReplies:
         """The replies of judges without a run."""
         return PostgresReplies(self)

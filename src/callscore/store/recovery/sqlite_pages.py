@@ -25,8 +25,10 @@ _HEADER_BYTES = {_LEAF_OF_TABLE: 8, _LEAF_OF_INDEX: 8, _INNER_OF_INDEX: 12}
 _CHILD_BYTES = 4
 _FILE_HEADER_BYTES = 100
 _INT_BYTES = (0, 1, 2, 3, 4, 6, 8)
+"""Bytes of an integer by its serial type: SQLite has no integers of 5 and 7 bytes."""
 _FLOAT, _ZERO, _ONE, _FIRST_TEXT = 7, 8, 9, 12
 _MOST_OVERFLOW = 100_000
+"""Pages of one record: a damaged chain may lead back to itself."""
 
 Value = None | int | float | str | bytes
 BAD_BYTES = (struct.error, IndexError, ValueError)

@@ -46,13 +46,13 @@ class CallTask(Task[Reference, Output]):
 
     def has_item(self, reference: Reference, output: Output | Malformed, item: Item) -> bool:
         """Whether the case or the reply has the item that a verdict names."""
-        from callscore.suites.calls.questions import has_item
+        from callscore.suites.calls.verdict_rules import has_item
 
         return has_item(reference, output, item)
 
     def count_items(self, case: Case) -> ItemCount:
         """The most items that a judge can be asked about, for any reply."""
-        from callscore.suites.calls.questions import count_items
+        from callscore.suites.calls.verdict_rules import count_items
 
         return count_items(case)
 
@@ -105,7 +105,7 @@ class CallTask(Task[Reference, Output]):
 
     def answer_by_rules(self, prompt: Prompt) -> FakeReply:
         """Keywords and word lists, in the form of the schema."""
-        from callscore.suites.calls.rules import answer
+        from callscore.suites.calls.noise import answer
 
         return answer(self.name, prompt)
 

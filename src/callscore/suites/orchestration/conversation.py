@@ -392,7 +392,7 @@ class FreeConversation:
 
     def _case(self, name: str, expected: Mapping[str, Any]) -> Case:
         scenario = self._scenario
-        return Case(name, SCENARIO, "", {}, expected, call_id=scenario.id, lang=scenario.lang)
+        return Case(name, SCENARIO, "", {}, expected, call_id=scenario.call_id, lang=scenario.lang)
 
 
 _NOT_JSON: Mapping[str, Any] = {}

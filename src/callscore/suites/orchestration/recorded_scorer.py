@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ import msgspec
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import DataError, UsageError
 from callscore.core.languages import LANGUAGE, UNKNOWN_LANGUAGE, language_of
-from callscore.core.recorded_calls import recorded_calls
 from callscore.core.scenarios import (
     GivenVerdict,
+    Json,
     OnStep,
     OpenStep,
     RecordedFolder,
@@ -25,12 +26,18 @@ from callscore.core.scenarios import (
     ScenarioSinks,
     StepVerdicts,
 )
+from callscore.core.strict_json import recorded_calls
 from callscore.core.version import __version__
 from callscore.suites.orchestration import result as results
 from callscore.suites.orchestration.call.questions import NoVerdicts, VerdictSource
 from callscore.suites.orchestration.compat.evaluation import decode_public, evaluate_file
 from callscore.suites.orchestration.floors import ScenarioFloors
-from callscore.suites.orchestration.metric_records import emit_records
+from callscore.suites.orchestration.replies import (
+    ReplyTimes,
+    ReplyUsage,
+    times_of_runs,
+    usage_by_scenario,
+)
 from callscore.suites.orchestration.result import LanguageResult, ResultMetadata
 from callscore.suites.orchestration.rows import FailedRow
 from callscore.suites.orchestration.scenario.cards import Cards
@@ -38,11 +45,14 @@ from callscore.suites.orchestration.scenario.data import read_cards, shown_path,
 from callscore.suites.orchestration.scenario.model import RawStep
 from callscore.suites.orchestration.scenario.output_file import (
     RecordedReply,
+    RecordedSpent,
+    ScenarioRecording,
     decode_output,
     read_recording,
 )
 from callscore.suites.orchestration.scenario.parse import ScenarioKey, interpret_steps
 from callscore.suites.orchestration.scenario_hash import recorded_steps, scenarios_hash
+from callscore.suites.orchestration.scenario_tally import NO_COSTS, Costs
 from callscore.suites.orchestration.standard_evaluation import (
     ScenarioEvaluation,
     evaluate_scenario,
@@ -119,7 +129,7 @@ class RecordedScorer:
             self._score(self._folders[part.folder], judged.get(part), sinks.on_step)
             for part in self.parts
         ]
-        emit_records(scored, sinks)
+        results.emit_records(scored, sinks)
         return {self.parts[0].model: results.model_score(scored)}
 
     def _score(
@@ -136,8 +146,9 @@ class RecordedScorer:
             (f"{directory}/{path.relative_to(language.folder).as_posix()}", path) for path in found
         ]
         floors = ScenarioFloors(language.cards)
+        spending = RecordedSpending()
         evaluate_one = _evaluator(
-            language, verdicts, floors, is_public=self._mode == "compat", on_step=on_step
+            language, verdicts, floors, spending, is_public=self._mode == "compat", on_step=on_step
         )
         evaluated, failed, gold = self._evaluate(paths, evaluate_one)
         if not evaluated:
@@ -150,12 +161,15 @@ class RecordedScorer:
             judge=verdict_source(self._verdicts),
             data=scenarios_hash(language.cards_hash, gold),
             version=__version__,
+            usage=spending.usage(),
         )
         metadata = add_judge(metadata, judged)
         if self._mode == "compat":
             scored = results.compat_result(metadata, evaluated, failed)
         else:
-            scored = results.standard_result(metadata, evaluated, failed, floors=floors.found())
+            costs = spending.costs()
+            scored = results.standard_result(metadata, evaluated, failed, costs, floors.found())
+            scored = msgspec.structs.replace(scored, times=spending.times())
         if len(self._folders) > 1:
             scored = msgspec.structs.replace(scored, outlines=_outlines(gold, language))
         return warn_of_unused_verdicts(scored, recorded)
@@ -193,6 +207,7 @@ def _evaluator(
     language: _LanguageFolder,
     verdicts: VerdictSource,
     floors: ScenarioFloors,
+    spending: RecordedSpending,
     *,
     is_public: bool,
     on_step: OnStep | None,
@@ -206,6 +221,7 @@ def _evaluator(
     def evaluate_one(data: Any, scenario: str, shown: str) -> ScenarioEvaluation:
         recording, key = read_recording(data, scenario), ScenarioKey(language.name, scenario)
         evaluated = evaluate_scenario(recording, key, language.cards, verdicts, shown)
+        spending.add(scenario, recording)
         if recording.raw_steps:
             due = interpret_steps(recording.raw_steps[0], key, language.cards)
             floors.add(due)
@@ -215,6 +231,39 @@ def _evaluator(
         return evaluated
 
     return evaluate_one
+
+
+class RecordedSpending:
+    """What the recorded replies took, by scenario; nothing if no file says it."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, list[list[Reply | Failed]]] = {}
+        self._is_known = False
+
+    def add(self, scenario: str, recording: ScenarioRecording) -> None:
+        """Add the replies of a scenario."""
+        runs = [[*run.plans.values(), *run.steps.values()] for run in recording.runs]
+        self._is_known |= any(each.spent != RecordedSpent() for run in runs for each in run)
+        self._runs[scenario] = [[recorded_reply(each) for each in run] for run in runs]
+
+    def usage(self) -> Json | None:
+        """Tokens and cost, in total and by scenario."""
+        if not self._is_known:
+            return None
+        used = {name: ReplyUsage.of(chain(*runs)) for name, runs in self._runs.items()}
+        return usage_by_scenario(used)
+
+    def costs(self) -> Costs:
+        """By scenario, what each run cost."""
+        if not self._is_known:
+            return NO_COSTS
+        return {
+            name: [ReplyUsage.of(run).cost_usd for run in runs] for name, runs in self._runs.items()
+        }
+
+    def times(self) -> ReplyTimes:
+        """How long the replies took, by step and by run."""
+        return sum((times_of_runs(runs) for runs in self._runs.values()), ReplyTimes())
 
 
 def _refuse_duplicates(paths: Sequence[Path]) -> None:
@@ -312,13 +361,14 @@ def read_outputs(raw: bytes, name: str) -> Mapping[tuple[int, int], Reply | Fail
     """The replies in a file of recorded outputs, by run and step; raises DataError."""
     recording = read_recording(decode_output(raw), name)
     return {
-        (run.number, step): _reply(answer)
+        (run.number, step): recorded_reply(answer)
         for run in recording.runs
         for step, answer in {**run.plans, **run.steps}.items()
     }
 
 
-def _reply(answer: RecordedReply) -> Reply | Failed:
+def recorded_reply(answer: RecordedReply) -> Reply | Failed:
+    """The reply as one of a model; a recorded error stays a failure."""
     if answer.error:
         return Failed("model", answer.error)
     content = answer.content
@@ -326,4 +376,12 @@ def _reply(answer: RecordedReply) -> Reply | Failed:
         text = ""
     else:
         text = content if isinstance(content, str) else msgspec.json.encode(content).decode()
-    return Reply(text, tool_calls=recorded_calls(answer.tool_calls))
+    spent = answer.spent
+    return Reply(
+        text,
+        input_tokens=spent.usage.input_tokens,
+        output_tokens=spent.usage.output_tokens,
+        cost_usd=spent.cost_usd,
+        tool_calls=recorded_calls(answer.tool_calls),
+        latency_ms=spent.latency_ms,
+    )

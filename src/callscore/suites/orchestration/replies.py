@@ -48,6 +48,14 @@ class ReplyTimes(NamedTuple):
         return Latency(*ends)
 
 
+def times_of_runs(runs: Iterable[Iterable[Reply | Failed | None]]) -> ReplyTimes:
+    """How long replies took, by step and by run; runs with an unknown time are left out."""
+    timed = [[of.latency_ms for of in run if isinstance(of, Reply)] for run in runs]
+    known = [[time for time in times if time is not None] for times in timed]
+    whole = [of for of, times in zip(known, timed, strict=True) if times and len(of) == len(times)]
+    return ReplyTimes([time for of in whole for time in of], [math.fsum(of) for of in whole])
+
+
 def percentile(values: Sequence[float], share: float) -> float:
     """The smallest value that at least this share of the values does not exceed"""
     return sorted(values)[math.ceil(share * len(values)) - 1]
@@ -96,16 +104,11 @@ class ScenarioReplies(msgspec.Struct, frozen=True):
         ]
 
     def times(self) -> ReplyTimes:
-        """How long the replies took, by step and by run; runs with an unknown time are left out."""
-        runs: dict[int, list[float | None]] = {}
+        """How long the replies took."""
+        runs: dict[int, list[Reply | Failed | None]] = {}
         for step in self.steps:
-            if isinstance(step.reply, Reply):
-                runs.setdefault(step.run, []).append(step.reply.latency_ms)
-        known = [[t for t in times if t is not None] for times in runs.values()]
-        whole = [
-            of for of, times in zip(known, runs.values(), strict=True) if len(of) == len(times)
-        ]
-        return ReplyTimes([t for of in whole for t in of], [math.fsum(of) for of in whole])
+            runs.setdefault(step.run, []).append(step.reply)
+        return times_of_runs(runs.values())
 
     def by_step(self) -> Mapping[tuple[str, int], Reply]:
         """The replies, by case and run."""

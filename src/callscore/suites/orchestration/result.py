@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import add
 from typing import Any
@@ -18,11 +18,15 @@ from callscore.core.scenarios import (
     Mode,
     ScenarioRows,
     ScenarioScore,
+    ScenarioSinks,
+    VerdictKey,
 )
 from callscore.core.scorecard import TaskScore
 from callscore.core.task import SCENARIO
+from callscore.scorecard.scored_reply import ReplyLabels
 from callscore.scorecard.tally import TaskTally
 from callscore.suites.orchestration import compat, extra_statistics, intervals, result_format
+from callscore.suites.orchestration.call.questions import JUDGED_ROWS
 from callscore.suites.orchestration.compat import evaluation as compat_evaluation
 from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.decision.parse import REPEATS_PLAN
@@ -39,11 +43,12 @@ from callscore.suites.orchestration.scenario_tally import (
     NO_COSTS,
     Costs,
     score_tally,
+    scored_row,
     tally_scenarios,
 )
 from callscore.suites.orchestration.spec import spec
 from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation, right_by_run
-from callscore.suites.orchestration.step_record import StepRecord
+from callscore.suites.orchestration.step_record import StepRecord, metric_records
 from callscore.suites.orchestration.twins import (
     NO_TWINS,
     Outline,
@@ -102,6 +107,10 @@ class LanguageResult(msgspec.Struct, frozen=True):
     times: ReplyTimes = ReplyTimes()
     outlines: Mapping[str, Outline] = {}
     """By scenario, what the same scenario of another language has in common with it."""
+    judged: int = 0
+    """How many values a judging model decided."""
+    labelled: frozenset[VerdictKey] = frozenset()
+    """Those of them that people labelled."""
 
     @property
     def approximate(self) -> bool:
@@ -263,7 +272,7 @@ def standard_result(
         _drop_not_run(scenario, plans_ran=plans_ran, calls_ran=calls_ran) for scenario in evaluated
     ]
     rows = [scenario.row for scenario in evaluated]
-    tally = tally_scenarios(rows, failed, costs)
+    tally = tally_scenarios(rows, failed, costs, labels=_labels_of(evaluated))
     totals = overall_statistics(rows, score_tally(tally))
     return LanguageResult(
         metadata=metadata,
@@ -277,6 +286,19 @@ def standard_result(
         floors=floors,
         kinds=kinds,
     )
+
+
+def _labels_of(evaluated: Sequence[ScenarioEvaluation]) -> Mapping[str, ReplyLabels]:
+    """By scenario, how far people labelled what a judge decided        STATS §5"""
+    return {
+        each.row.scenario: ReplyLabels(
+            dict.fromkeys(JUDGED_ROWS, each.judged),
+            dict.fromkeys(JUDGED_ROWS, each.labelled),
+            None if each.people is None else scored_row(each.people.row),
+        )
+        for each in evaluated
+        if each.judged
+    }
 
 
 def _drop_not_run(
@@ -299,7 +321,10 @@ def _drop_not_run(
         right=right_by_run(records),
         right_at_best=right_by_run(records, lambda record: record.may_be_right),
     )
-    return msgspec.structs.replace(scenario, row=row, records=records)
+    people = scenario.people
+    if people is not None:
+        people = _drop_not_run(people, plans_ran=plans_ran, calls_ran=calls_ran)
+    return msgspec.structs.replace(scenario, row=row, records=records, people=people)
 
 
 def compat_result(
@@ -386,6 +411,8 @@ def model_score(results: Sequence[LanguageResult]) -> ScenarioScore:
         floors=[result.floors for result in results],
         latency=reduce(add, (result.times for result in results)).latency(),
         kinds=frozenset(kind for result in results for kind in result.kinds),
+        judged=sum(result.judged for result in results),
+        labelled=frozenset(key for result in results for key in result.labelled),
     )
 
 
@@ -416,3 +443,13 @@ def combine_languages(
             **({"twins": twins} if twins else {}),
         },
     }
+
+
+def emit_records(results: Iterable[LanguageResult], sinks: ScenarioSinks) -> None:
+    """Pass the records of every step on, if they are wanted."""
+    if sinks.on_record is None:
+        return
+    for result in results:
+        for step in result.records:
+            for record in metric_records(step, result.metadata.model):
+                sinks.on_record(record)

@@ -24,10 +24,17 @@ from callscore.core.scenarios import (
     ScenarioSinks,
     StepVerdicts,
     StoredReplies,
+    VerdictKey,
 )
 from callscore.core.version import __version__
 from callscore.suites.orchestration import result as results
-from callscore.suites.orchestration.call.questions import NoVerdicts
+from callscore.suites.orchestration.call.questions import (
+    JudgedVerdicts,
+    NoVerdicts,
+    RecordedVerdicts,
+    VerdictChain,
+    VerdictSource,
+)
 from callscore.suites.orchestration.compat.evaluation import evaluate_file
 from callscore.suites.orchestration.compat.export import public_output
 from callscore.suites.orchestration.conversation import ALL, check_conversation
@@ -39,7 +46,6 @@ from callscore.suites.orchestration.error_propagation import FreeRunScorer
 from callscore.suites.orchestration.floors import ScenarioFloors
 from callscore.suites.orchestration.free_rounds import FreeRuns, follow_up_bounds
 from callscore.suites.orchestration.free_run import is_right
-from callscore.suites.orchestration.metric_records import emit_records
 from callscore.suites.orchestration.replies import (
     ReplyTimes,
     ReplyUsage,
@@ -53,25 +59,25 @@ from callscore.suites.orchestration.scenario.cards import unknown_tool
 from callscore.suites.orchestration.scenario.data import ScenarioSet
 from callscore.suites.orchestration.scenario.model import Scenario
 from callscore.suites.orchestration.scenario.parse import ScenarioKey
-from callscore.suites.orchestration.scenario_tally import measure_scenario, scenario_score
+from callscore.suites.orchestration.scenario_tally import scored_row
 from callscore.suites.orchestration.standard_evaluation import (
     ScenarioEvaluation,
     evaluate_scenario,
     open_steps,
     right_by_run,
 )
-from callscore.suites.orchestration.step_record import StepRecord
-from callscore.suites.orchestration.step_results import failed_results, step_result
+from callscore.suites.orchestration.step_record import StepRecord, failed_results, step_result
 from callscore.suites.orchestration.step_verdicts import (
     add_judge,
     add_judge_verdicts,
+    judged_keys,
     verdict_source,
     verdicts_from_files,
     warn_of_unused_verdicts,
 )
 from callscore.suites.orchestration.step_views import run_views
 from callscore.suites.orchestration.trajectory import trajectory
-from callscore.suites.orchestration.twins import Outline, check_twins, outline_of
+from callscore.suites.orchestration.twins import calls_of, check_twins, find_twins
 
 STANDARD_READING = "standard_reading"
 """A flag of step results in the mode `compat`: steps are scored as in the mode `standard`."""
@@ -87,7 +93,7 @@ class RunScenarios:
     def survey(self) -> Survey:
         """Read, check and hash every scenario."""
         found = [each.survey() for each in self._sets]
-        self._check_twins()
+        self._pair_languages()
         if self._settings.history == "own":
             self._refuse_unknown_tools()
             for each in self._sets:
@@ -95,12 +101,16 @@ class RunScenarios:
         ids = [step for each in found for step in each.ids]
         return Survey(ids, "+".join(each.digest for each in found))
 
-    def _check_twins(self) -> None:
-        """Raise DataError if a scenario is said to be that of another language, which has none."""
+    def _pair_languages(self) -> None:
+        """Make twins one call; raises DataError if a scenario names a twin that does not exist."""
         names = {each.lang: each.names for each in self._sets}
         for each in self._sets:
-            for scenario, error in check_twins(each.lang, each.twins, names):
+            for scenario, error in check_twins(each.lang, each.outlines, names):
                 raise error.with_place(each.shown_path(scenario))
+        outlines = {each.lang: each.outlines for each in self._sets}
+        calls = calls_of(outlines, find_twins(outlines))
+        for each in self._sets:
+            each.calls = calls[each.lang]
 
     def _refuse_unknown_tools(self) -> None:
         """Raise ConfigError if the eval file names a tool that no card has: it would never run."""
@@ -151,17 +161,16 @@ class RunScorer:
         self._settings = settings
         self._data = data
         self.parts = [ScenarioPart(model, folder) for model in data.models for folder in self._sets]
-        self._by_id: dict[str, Mapping[str, Scenario]] = {}
+        self._by_call: dict[str, Mapping[str, Sequence[Scenario]]] = {}
         self._floors: dict[str, Floors] = {}
 
     def open_steps(self, part: ScenarioPart) -> Iterator[OpenStep]:
         """Steps with values that neither code nor verdicts from files have decided."""
         yield from self._open_steps(part, self._sets[part.folder].scenarios())
 
-    def open_steps_of(self, part: ScenarioPart, scenario: str) -> Iterator[OpenStep]:
-        """The open steps of one scenario; none if the part does not have it."""
-        found = self._scenarios(part).get(scenario)
-        yield from self._open_steps(part, () if found is None else (found,))
+    def open_steps_of(self, part: ScenarioPart, call: str) -> Iterator[OpenStep]:
+        """The open steps of the scenarios that are one call."""
+        yield from self._open_steps(part, self._scenarios(part, call))
 
     def _open_steps(self, part: ScenarioPart, scenarios: Iterable[Scenario]) -> Iterator[OpenStep]:
         scenario_set = self._sets[part.folder]
@@ -172,29 +181,24 @@ class RunScorer:
                 key = ScenarioKey(scenario_set.lang, scenario.id)
                 yield from list(open_steps(recording, key, scenario_set.cards, recorded))
 
-    def has_scenario(self, part: ScenarioPart, scenario: str) -> bool:
-        """Whether the part has a scenario of this id."""
-        return scenario in self._scenarios(part)
-
-    def score_of(
-        self, part: ScenarioPart, scenario: str, judged: StepVerdicts | None
-    ) -> float | None:
-        """The score of one scenario by itself; None if a request failed."""
-        scenario_set = self._sets[part.folder]
+    def scores_of(
+        self, part: ScenarioPart, call: str, judged: StepVerdicts | None
+    ) -> Iterator[float | None]:
+        """The score of every scenario that is this call; None if a request failed."""
+        scenario_set, is_compat = self._sets[part.folder], self._settings.mode == "compat"
         scorer = _LanguageScorer(self._data, self._settings, part.model, scenario_set, judged)
-        row = scorer.row(self._scenarios(part)[scenario])
-        if row is None:
-            return None
-        found = measure_scenario(row, is_compat=self._settings.mode == "compat")
-        return scenario_score(found).score
+        for row in map(scorer.row, self._scenarios(part, call)):
+            yield None if row is None else scored_row(row, is_compat=is_compat).score.score
 
-    def _scenarios(self, part: ScenarioPart) -> Mapping[str, Scenario]:
-        """The scenarios of a part by id, read once."""
-        found = self._by_id.get(part.folder)
+    def _scenarios(self, part: ScenarioPart, call: str) -> Sequence[Scenario]:
+        """The scenarios of the part that are this call; all are read once."""
+        found = self._by_call.get(part.folder)
         if found is None:
-            scenarios = self._sets[part.folder].scenarios()
-            found = self._by_id[part.folder] = {each.id: each for each in scenarios}
-        return found
+            by_call: dict[str, list[Scenario]] = {}
+            for each in self._sets[part.folder].scenarios():
+                by_call.setdefault(each.call_id, []).append(each)
+            found = self._by_call[part.folder] = by_call
+        return found.get(call, ())
 
     def scores(
         self, judged: Mapping[ScenarioPart, StepVerdicts], sinks: ScenarioSinks
@@ -219,7 +223,7 @@ class RunScorer:
             each.result(sinks, self._floors_of(name))
             for name, each in zip(self._sets, scored, strict=True)
         ]
-        emit_records(found, sinks)
+        results.emit_records(found, sinks)
         return results.model_score([self._add_identity(each) for each in found])
 
     def _floors_of(self, folder: str) -> Floors:
@@ -272,6 +276,8 @@ class _LanguageScorer:
         self._model = model
         self._recorded = verdicts_from_files(data.verdicts, model, scenario_set.lang)
         self._known = add_judge_verdicts(self._recorded, judged)
+        self._by_judge = judged_keys(data.verdicts, model, judged)
+        self._labelled: set[VerdictKey] = set()
         is_own = settings.history == "own"
         self._conversations = (
             ConversationScorer(model, scenario_set, settings, data.repeats, data.stored)
@@ -291,9 +297,7 @@ class _LanguageScorer:
         """The result of all scenarios; one scenario is in memory at a time."""
         scenario_set = self._set
         times: list[ReplyTimes] = []
-        outlines: dict[str, Outline] = {}
         for scenario in scenario_set.scenarios():
-            outlines[scenario.id] = outline_of(scenario)
             replies = replies_of(self._data, self._model, scenario_set, scenario)
             records = self._score(replies, scenario_set.shown_path(scenario.id), sinks)
             if sinks.on_step is not None:
@@ -329,7 +333,12 @@ class _LanguageScorer:
             [each for of in times for each in of.steps],
             [each for of in times for each in of.scenarios],
         )
-        scored = msgspec.structs.replace(scored, times=of_all, outlines=outlines)
+        scored = msgspec.structs.replace(scored, times=of_all, outlines=scenario_set.outlines)
+        scored = msgspec.structs.replace(
+            scored,
+            judged=sum(each.judged for each in self._evaluated),
+            labelled=frozenset(self._labelled),
+        )
         return warn_of_unused_verdicts(scored, self._recorded)
 
     def _add_own_history(self, replies: ScenarioReplies, sinks: ScenarioSinks) -> None:
@@ -386,6 +395,21 @@ class _LanguageScorer:
             sinks.on_result(step_result(record, self._model, reply, self._flags))
         return evaluated.records
 
+    def _evaluate_with_labels(self, replies: ScenarioReplies, path: str) -> ScenarioEvaluation:
+        """The scenario as judged, and as people judge the values that they labelled    STATS §5"""
+        known = JudgedVerdicts(self._known, self._by_judge)
+        evaluated = self._evaluate_by(known, replies, path)
+        given = self._data.labels.get(self._model, {})
+        labels = {key: given[key] for key in known.judged if key in given}
+        people = None
+        if labels:
+            self._labelled.update(labels)
+            by_people = VerdictChain(RecordedVerdicts(labels), self._known)
+            people = self._evaluate_by(by_people, replies, path)
+        return msgspec.structs.replace(
+            evaluated, judged=len(known.judged), labelled=len(labels), people=people
+        )
+
     def row(self, scenario: Scenario) -> ResultRow | None:
         """The row of one scenario; None if a request failed."""
         replies = replies_of(self._data, self._model, self._set, scenario)
@@ -400,17 +424,12 @@ class _LanguageScorer:
         return () if self._mode == "standard" else (STANDARD_READING,)
 
     def _evaluate(self, replies: ScenarioReplies, path: str) -> ScenarioEvaluation:
-        scenario_set, scenario = self._set, replies.scenario
-        key = ScenarioKey(scenario_set.lang, scenario.id)
         if self._mode == "standard":
-            return evaluate_scenario(
-                replies.to_recording(), key, scenario_set.cards, self._known, path
-            )
+            return self._evaluate_with_labels(replies, path)
         # The records are those of the mode `standard`, the numbers those of the public evaluator.
+        scenario_set, scenario = self._set, replies.scenario
         from_files = verdicts_from_files(self._data.verdicts, self._model, scenario_set.lang)
-        evaluated = evaluate_scenario(
-            replies.to_recording(), key, scenario_set.cards, from_files, path
-        )
+        evaluated = self._evaluate_by(from_files, replies, path)
         if replies.missing:
             raise DataError(f"error: {replies.missing}")
         schemas = {name: tool.parameters for name, tool in scenario_set.cards.tools.items()}
@@ -419,6 +438,12 @@ class _LanguageScorer:
         row = evaluate_file(public_output(replies), path, schemas, known, prefix)
         self._public_rows.append(row)
         return evaluated
+
+    def _evaluate_by(
+        self, verdicts: VerdictSource, replies: ScenarioReplies, path: str
+    ) -> ScenarioEvaluation:
+        key = ScenarioKey(self._set.lang, replies.scenario.id)
+        return evaluate_scenario(replies.to_recording(), key, self._set.cards, verdicts, path)
 
 
 def export_scenario(replies: ScenarioReplies) -> ScenarioExport:

@@ -17,7 +17,7 @@ from callscore.core.spec import ScoreSettings
 from callscore.core.task import SCENARIO, Measured
 from callscore.scorecard.formula import CaseScore, formula_for
 from callscore.scorecard.model_score import score_task
-from callscore.scorecard.scored_reply import ScoredReply
+from callscore.scorecard.scored_reply import ReplyLabels, ScoredReply
 from callscore.scorecard.tally import TaskTally
 from callscore.stats.contributions import Charge, TaskContributions, call_key
 from callscore.suites.orchestration.decision.confusion import (
@@ -32,6 +32,7 @@ Costs = Mapping[str, Sequence[float | None]]
 """By scenario, what each of its runs cost in dollars; None if a price is unknown."""
 
 NO_COSTS: Costs = {}
+NO_LABELS: Mapping[str, ReplyLabels] = {}
 SETTINGS = ScoreSettings()
 NOT_DUE = undefined("nothing of this kind was due")
 
@@ -137,8 +138,9 @@ def tally_scenarios(
     costs: Costs = NO_COSTS,
     *,
     is_compat: bool = False,
+    labels: Mapping[str, ReplyLabels] = NO_LABELS,
 ) -> TaskTally:
-    """All scenarios of one model in one language, added up."""
+    """All scenarios of one model in one language, added up; `labels` by scenario."""
     formula = formula_for(card_spec(), SCENARIO, SETTINGS)
     tally = TaskTally(contributions=TaskContributions())
     cases: list[tuple[str, list[ScoredReply]]] = []
@@ -147,8 +149,8 @@ def tally_scenarios(
         of_runs = costs.get(row.scenario, (None,) * row.runs)
         tally.add_calls(of_runs, 0)
         tally.most_runs = max(tally.most_runs, row.runs)
-        found = measure_scenario(row, is_compat=is_compat)
-        cases.append((row.file_path, [ScoredReply(found, scenario_score(found))]))
+        scored = scored_row(row, labels.get(row.scenario), is_compat=is_compat)
+        cases.append((row.file_path, [scored]))
         charges.append(_charge(row.scenario, of_runs))
     if cases:
         tally.add_cases(formula, cases, charges)
@@ -162,6 +164,14 @@ def tally_scenarios(
         assert tally.contributions is not None
         tally.contributions.add_unanswered(_charge(each.scenario, of_runs, answered=False))
     return tally
+
+
+def scored_row(
+    row: ResultRow, labels: ReplyLabels | None = None, *, is_compat: bool = False
+) -> ScoredReply:
+    """A scenario with its measures and its score, as one reply."""
+    found = measure_scenario(row, is_compat=is_compat)
+    return ScoredReply(found, scenario_score(found), labels=labels)
 
 
 def scenario_score(found: Measured) -> CaseScore:

@@ -54,14 +54,19 @@ class ScenarioEvaluation(msgspec.Struct, frozen=True):
     """Whether a run has a reply to a plan step."""
     calls_ran: bool
     """Whether a run has a reply to an agent step."""
+    judged: int = 0
+    """How many values a judging model decided."""
+    labelled: int = 0
+    """How many of these people labelled."""
+    people: ScenarioEvaluation | None = None
+    """The same with the words of people on the labelled values (STATS §5)."""
 
 
 def open_steps(
     recording: ScenarioRecording, key: ScenarioKey, cards: Cards, verdicts: VerdictSource
 ) -> Iterator[OpenStep]:
     """Every step of every run with a value that neither code nor `verdicts` decide        C-115"""
-    for run, raw in zip(recording.runs, recording.raw_steps, strict=True):
-        scenario = interpret_steps(raw, key, cards)
+    for run, scenario in _scenario_by_run(recording, key, cards):
         for step in scenario.agent_steps:
             if step.has_card or step.step_id in run.steps:
                 record = _agent_record(step, run, scenario, cards.tools, verdicts)
@@ -80,23 +85,15 @@ def evaluate_scenario(
     """Evaluate every step of every run; raises DataError for a recorded infrastructure error."""
     records: list[StepRecord] = []
     findings: dict[DataFinding, None] = {}
-    known: dict[tuple[RawStep, ...], Scenario] = {}
-    for run, raw in zip(recording.runs, recording.raw_steps, strict=True):
-        if raw not in known:
-            known[raw] = interpret_steps(raw, key, cards)
-        scenario = known[raw]
+    for run, scenario in _scenario_by_run(recording, key, cards):
         findings |= dict.fromkeys(scenario.findings)
         findings |= dict.fromkeys(_stray_findings(run, key))
-        texts = {step.step_id: step.content for step in raw}
-        for plan in scenario.plans:
-            record = _plan_record(plan, run, scenario)
-            records.append(_add_texts(record, texts[plan.step_id], run.plans.get(plan.step_id)))
+        records += [_plan_record(plan, run, scenario) for plan in scenario.plans]
         for step in scenario.agent_steps:
             if not step.has_card and step.step_id not in run.steps:
                 findings[_not_requested_finding(step, scenario)] = None
                 continue
-            record = _agent_record(step, run, scenario, cards.tools, verdicts)
-            records.append(_add_texts(record, texts[step.step_id], run.steps.get(step.step_id)))
+            records.append(_agent_record(step, run, scenario, cards.tools, verdicts))
     return ScenarioEvaluation(
         _row(file_path, records, recording),
         tuple(records),
@@ -106,8 +103,15 @@ def evaluate_scenario(
     )
 
 
-def _add_texts(record: StepRecord, expected: str, reply: RecordedReply | None) -> StepRecord:
-    return msgspec.structs.replace(record, expected=expected, reply=reply)
+def _scenario_by_run(
+    recording: ScenarioRecording, key: ScenarioKey, cards: Cards
+) -> Iterator[tuple[RecordedRun, Scenario]]:
+    """Every run with its scenario; equal steps are interpreted once."""
+    known: dict[tuple[RawStep, ...], Scenario] = {}
+    for run, raw in zip(recording.runs, recording.raw_steps, strict=True):
+        if raw not in known:
+            known[raw] = interpret_steps(raw, key, cards)
+        yield run, known[raw]
 
 
 def _stray_findings(run: RecordedRun, key: ScenarioKey) -> list[DataFinding]:
@@ -139,7 +143,16 @@ def _plan_record(step: PlanStep, run: RecordedRun, scenario: Scenario) -> StepRe
     reply = _reply_to(run.plans, step.step_id, where)
     text = reply.content if reply is not None else None
     plan = read_plan(text) if isinstance(text, str) else Malformed("no_plan", "no text")
-    record = StepRecord(where, run.number, scenario.id, "plan", "main", size=step.gold.size)
+    record = StepRecord(
+        where,
+        run.number,
+        scenario.id,
+        "plan",
+        "main",
+        size=step.gold.size,
+        expected=scenario.text_of(step.step_id),
+        reply=reply,
+    )
     if isinstance(plan, Malformed):
         failed = Difference("failed_plan", f"{plan.cause}: {plan.detail[:80]}")
         return msgspec.structs.replace(record, differences=(failed,))
@@ -170,7 +183,8 @@ def _agent_record(
     step: AgentStep, run: RecordedRun, scenario: Scenario, tools: Tools, verdicts: VerdictSource
 ) -> StepRecord:
     where = case_id(scenario.lang, scenario.id, step.step_id)
-    prediction = read_prediction(_reply_to(run.steps, step.step_id, where))
+    reply = _reply_to(run.steps, step.step_id, where)
+    prediction = read_prediction(reply)
     confusion = cell(step.due, prediction)
     record = StepRecord(
         where,
@@ -181,6 +195,8 @@ def _agent_record(
         tool=step.due.tool if isinstance(step.due, CallsDue) else step.due.type,
         confusion=confusion,
         flags=prediction.flags if isinstance(prediction, ToolCalls) else (),
+        expected=scenario.text_of(step.step_id),
+        reply=reply,
     )
     wrong = _decision_difference(step, prediction, confusion)
     is_comparable = isinstance(step.due, CallsDue) and step.due.readable

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from callscore.core.case import Case, Prompt
 from callscore.core.errors import DataError
+from callscore.core.labelling import FileLabelling
 from callscore.core.noise import FakeReply, JsonOutcome, Noise
 from callscore.core.task import SCENARIO
 from callscore.suites.orchestration.rules import answer_step
@@ -22,6 +23,12 @@ class StepTask(OrchestrationTask):
     def reference(self, case: Case) -> SingleTurnReference:
         """Refuse a step outside its scenario."""
         raise DataError("is a step of a scenario; expected `data.orchestration`", field="task")
+
+    def labelling(self) -> FileLabelling:
+        """People confirm or correct what is due at every step."""
+        from callscore.suites.orchestration.scenario.labelling import ScenarioLabelling
+
+        return ScenarioLabelling()
 
     def answer_by_rules(self, prompt: Prompt) -> FakeReply:
         """One call of the tool that fits best, or a plan with one step."""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from callscore.core.scenarios import GivenVerdict, StepVerdicts
+from callscore.core.scenarios import GivenVerdict, StepVerdicts, VerdictKey
+from callscore.core.verdict_rules import BY_CODE
 from callscore.suites.orchestration.call.questions import (
     RecordedVerdicts,
     VerdictChain,
@@ -26,6 +27,20 @@ def verdicts_from_files(
             if each.model in (None, model) and each.case_id.partition("/")[0] == lang
         }
     )
+
+
+def judged_keys(
+    verdicts: Sequence[GivenVerdict], model: str, judged: StepVerdicts | None
+) -> frozenset[VerdictKey]:
+    """The values that a judging model decides for one model, now or in a file        STATS §5"""
+    found = {
+        (each.case_id, each.run, each.verdict.item): each.judged
+        for each in verdicts
+        if each.model in (None, model)
+    }
+    for key, verdict in judged.verdicts.items() if judged is not None else ():
+        found.setdefault(key, not verdict.approximate and verdict.by != BY_CODE)
+    return frozenset(key for key, is_judged in found.items() if is_judged)
 
 
 def verdict_source(verdicts: Sequence[GivenVerdict]) -> str:

@@ -25,8 +25,7 @@ from callscore.suites.orchestration.scenario.model import (
     case_id,
 )
 from callscore.suites.orchestration.scenario.output_file import RecordedReply, ScenarioRecording
-from callscore.suites.orchestration.step_record import StepRecord
-from callscore.suites.orchestration.step_results import missing_result, step_result
+from callscore.suites.orchestration.step_record import StepRecord, missing_result, step_result
 
 LARGEST = 2**63 - 1
 """Larger integers are written as text."""

@@ -7,11 +7,17 @@ from pathlib import Path
 
 from callscore.core.verdict_rules import VerdictRules
 from callscore.scorecard.spec_suite import SpecSuite
+from callscore.suites.orchestration.call.questions import JUDGED_ROWS
 from callscore.suites.orchestration.single_turn.task import VERDICT_WORDS, OrchestrationTask
 from callscore.suites.orchestration.step_task import StepTask
 
 _VALUES = frozenset(VERDICT_WORDS)
-_FROM_VALUES = ("arguments_value_f1", "exact_calls", "case_score")
+_FROM_VALUES = (
+    "orchestration.arguments_value_f1",
+    "orchestration.exact_calls",
+    "orchestration.case_score",
+    *JUDGED_ROWS,
+)
 
 
 class OrchestrationSuite(SpecSuite):
@@ -25,5 +31,4 @@ class OrchestrationSuite(SpecSuite):
     @cached_property
     def verdict_rules(self) -> VerdictRules:
         """Argument values may be judged; the scores of calls depend on them."""
-        relies_on = {f"orchestration.{name}": _VALUES for name in _FROM_VALUES}
-        return VerdictRules(words=VERDICT_WORDS, relies_on=relies_on)
+        return VerdictRules(words=VERDICT_WORDS, relies_on=dict.fromkeys(_FROM_VALUES, _VALUES))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -75,17 +75,15 @@ def _verdict(found: Reply | Failed | None, record: StepRecord | None) -> Json:
             found.why or found.stage if isinstance(found, Failed) else NOT_RUN if not found else ""
         )
         return {"status": status, "why": why, "success": None, "flags": [], "differences": []}
-    metrics: Mapping[str, float] = {}
-    if record.plan is not None:
-        metrics = {"plan": record.plan.score}
-    elif record.call is not None:
-        call = record.call
-        metrics = {"name": call.name, "key": call.key, "value": call.value}
     return {
         "status": "valid",
         "why": "",
         "success": record.success,
         "flags": list(record.flags),
         "differences": [difference._asdict() for difference in record.differences],
-        "metrics": metrics,
+        "metrics": {
+            slug.rpartition(".")[2]: value
+            for slug, value in record.measures.items()
+            if slug != "orchestration.success"
+        },
     }

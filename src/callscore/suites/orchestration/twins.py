@@ -1,4 +1,4 @@
-"""Scenarios that are one in several languages, which are resampled together (STATS §2).
+"""Scenarios that are one in several languages: drawn and resampled together (STATS §2, §4).
 
 Files of two languages need not have the same names: of the 219 names that both languages of the
 public data have, 19 are those of the same steps.
@@ -44,15 +44,16 @@ def outline_of(scenario: Scenario) -> Outline:
 
 
 def check_twins(
-    lang: str, twins: Mapping[str, str], names: Mapping[str, Collection[str]]
+    lang: str, outlines: Mapping[str, Outline], names: Mapping[str, Collection[str]]
 ) -> Iterator[tuple[str, DataError]]:
     """The scenarios of a language whose `twin` is not one scenario of another language.
 
     `names` has the ids of all languages; nothing is checked if there is only one.
     """
-    for scenario, twin in twins.items() if len(names) > 1 else ():
-        found = _places(twin, lang, names)
-        if len(found) != 1:
+    for scenario, outline in outlines.items() if len(names) > 1 else ():
+        twin = outline.twin
+        found = _places(twin, lang, names) if twin else []
+        if twin and len(found) != 1:
             listed = " and ".join("/".join(place) for place in found)
             problem = f"{twin!r} is {listed}" if found else f"{twin!r} is in no other language"
             expected = "LANG/ID" if found else "the id of a scenario in another language"
@@ -104,17 +105,28 @@ def _join(groups: dict[ScenarioKey, set[ScenarioKey]], keys: Sequence[ScenarioKe
     groups.update(dict.fromkeys(joined, joined))
 
 
+def calls_of(
+    languages: Mapping[str, Collection[str]], twins: Twins
+) -> Mapping[str, Mapping[str, str]]:
+    """By language and scenario, the call that it is: twins are one, every other is its own.
+
+    Those of the first language keep the name that they have without other languages.
+    """
+    first = min(languages)
+    calls: dict[str, dict[str, str]] = {}
+    for lang, scenarios in languages.items():
+        found = calls[lang] = {}
+        for scenario in scenarios:
+            place = twins.get(f"{lang}/{scenario}", f"{lang}/{scenario}")
+            found[scenario] = place.removeprefix(f"{first}/")
+    return calls
+
+
 def resample_twins_together(
     tallies: Mapping[str, TaskTally], names: Mapping[str, Collection[str]], twins: Twins
 ) -> None:
-    """Give twins one unit of resampling, and every other scenario one of its own.
-
-    Those of the first language keep the unit that they have without other languages.
-    """
-    first = min(tallies)
-    for lang, tally in tallies.items() if len(tallies) > 1 else ():
-        units = {}
-        for scenario in names[lang]:
-            of, _, name = twins.get(f"{lang}/{scenario}", f"{lang}/{scenario}").partition("/")
-            units[unit_key(scenario)] = unit_key(name if of == first else f"{of}/{name}")
-        tally.rename_calls(units)
+    """Give twins one unit of resampling, and every other scenario one of its own."""
+    if len(tallies) > 1:
+        for lang, calls in calls_of(names, twins).items():
+            units = {unit_key(scenario): unit_key(call) for scenario, call in calls.items()}
+            tallies[lang].rename_calls(units)

@@ -33,7 +33,6 @@ from callscore.web.screens.gold import doubt_form
 from callscore.web.screens.matrix import (
     CaseParameters,
     MatrixParameters,
-    as_query,
     case_url,
     matrix_url,
     waiting_page,
@@ -68,7 +67,7 @@ def show_case(visit: Visit) -> Answer:
     marks = MarkReader(settings).marks(shown)
     focus = _focus(shown, marks, given)
     main = join(
-        _heading(visit, case, given, visit.results.neighbours(run.id, as_query(given), place)),
+        _heading(visit, case, given, visit.results.neighbours(run.id, given, place)),
         notice("The text of this case has changed since the run.") if found.changed else None,
         _model_chips(visit, case, models, chosen),
         _EVIDENCE,

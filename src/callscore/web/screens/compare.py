@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from concurrent.futures import Future
+from itertools import islice
 from typing import Literal
 
 import msgspec
@@ -257,8 +258,12 @@ def _refused(visit: Visit, why: str, query: CompareQuery) -> Html:
 def _body(
     visit: Visit, comparison: Comparison, query: CompareQuery, lines: Sequence[RunLine]
 ) -> Html:
-    shown = _shown(comparison, query)
-    page = shown[query.after : query.after + ROWS]
+    changes, end = comparison.cases, query.after + ROWS
+    shown, page = len(changes), changes[query.after : end]
+    if query.show != "all":
+        shown = comparison.counts[query.show]
+        of_kind = (one for one in changes if query.show in one.kinds)
+        page = list(islice(of_kind, query.after, end))
     return tag(
         "div",
         conclusion_section(comparison),
@@ -267,9 +272,9 @@ def _body(
         collapsible("Rows of the scorecard", rows_table(comparison), class_="rows"),
         tag("h2", "Cases that changed", id="cases", tabindex=-1),
         _filters(visit, comparison, query),
-        tag("output", show_count(len(shown), "case"), class_="count"),
+        tag("output", show_count(shown, "case"), class_="count"),
         _cases(visit, page, query, lines),
-        _pages(visit, query, len(shown)),
+        _pages(visit, query, shown),
         export_links(visit) if shown else None,
         id="comparison",
     )

@@ -10,7 +10,7 @@ from callscore.report.html.parts import collapsible, row, table
 from callscore.report.markup import Child, Html, tag
 from callscore.report.numbers import show, show_count
 from callscore.report.safe_text import plain
-from callscore.results.reviews import (
+from callscore.results.review_queues import (
     AuditItem,
     JudgeAgreement,
     MetricAgreement,

@@ -20,9 +20,6 @@ from callscore.results.port import (
     MatrixRow,
     QueryError,
     RunLine,
-    SearchIn,
-    Show,
-    Sort,
 )
 from callscore.web.page import choice, field, not_scored
 from callscore.web.query import encode_query
@@ -46,27 +43,13 @@ ICONS = {"invalid": "⊘", "error": "⚠", "not_run": "·", "incomplete": "…"}
 """Of the statuses that have no score."""
 
 
-class MatrixParameters(msgspec.Struct, frozen=True, rename={"search": "in"}):
+class MatrixParameters(MatrixQuery, frozen=True):
     """The query of the matrix; Case has it too, to know what comes next."""
 
-    show: Show = "all"
-    task: str = ""
-    lang: str = ""
-    tag: str = ""
-    q: str = ""
-    search: SearchIn = "any"
-    model: Sequence[str] = ()
-    metric: str = ""
-    min: float | None = None
-    max: float | None = None
-    delta: float | None = None
-    reason: str = ""
-    sort: Sort = "place"
-    after: str = ""
     cols: Sequence[str] = ()
 
 
-class CaseParameters(MatrixParameters, frozen=True, rename={"search": "in"}):
+class CaseParameters(MatrixParameters, frozen=True):
     """The query of a case: the matrix it was opened from, and what the reader came for."""
 
     at: str = ""
@@ -92,12 +75,6 @@ def case_url(run: int, place: int, given: MatrixParameters, **changes: Any) -> s
     return f"/runs/{run}/cases/{place}{encode_query(CaseParameters(**(kept | changes)))}"
 
 
-def as_query(given: MatrixParameters) -> MatrixQuery:
-    """Return what the index is asked."""
-    names = [one.name for one in msgspec.structs.fields(MatrixQuery)]
-    return MatrixQuery(**{name: getattr(given, name) for name in names})
-
-
 def show_matrix(visit: Visit) -> Answer:
     """Return a page of the matrix."""
     run = visit.run_line()
@@ -107,7 +84,7 @@ def show_matrix(visit: Visit) -> Answer:
             raise QueryError(f"cols={plain(name, 60)!r}: expected one of {', '.join(COLUMNS)}")
     if visit.results.scored(run.id).source is None:
         return waiting_page(visit, run)
-    page = visit.results.matrix(run.id, as_query(given))
+    page = visit.results.matrix(run.id, given)
     rows = _rows(visit, given, page)
     main = join(tag("h1", "Matrix", class_="unseen"), _filters(visit, given, page), rows)
     return Page(
@@ -328,7 +305,7 @@ def matrix_table(visit: Visit) -> Table:
     """Return every row of the filter."""
     given = visit.query_as(MatrixParameters)
     check_scored(visit)
-    query = msgspec.structs.replace(as_query(given), after="")
+    query = msgspec.structs.replace(given, after="")
     first = visit.results.matrix(visit.run, query)
     models = [one for one in first.models if not given.model or one in given.model]
     columns = [*HEADINGS, *(f"{model} {name}" for model in models for name in OF_MODEL)]

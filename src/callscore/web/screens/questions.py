@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from callscore.report.details.question_calls import QuestionCall, question_calls
+from callscore.report.details.form_marks import QuestionCall, question_calls
 from callscore.report.html.answers_sections import (
     confusion_section,
     forms_section,

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from callscore.core.errors import UsageError
-from callscore.core.events import EventConflict
-from callscore.core.reviews import GivenReview, Review
+from callscore.core.events import EventConflict, GivenReview, Review
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show, show_count
 from callscore.report.safe_text import plain
 from callscore.results.port import QueryError, RunLine
+from callscore.results.review_log import AUDIT
+from callscore.results.review_queues import DOUBTS, LEASE_S, audit_items, draw_audit
 from callscore.results.reviews import (
-    AUDIT,
-    DOUBTS,
     ItemKey,
     ReviewedItem,
     RunReviewer,
-    audit_items,
-    draw_audit,
     item_of,
     review_of,
     withdrawal_of,
@@ -43,6 +40,8 @@ from callscore.web.screen import (
 )
 from callscore.web.tables import export_form, export_links
 
+FOLLOWS = "The whole run is scored again in the background; its values follow."
+LEASE_MINUTES = round(LEASE_S / 60)
 MAX_DRAW = 10_000
 MAX_DIGITS = 9
 
@@ -63,14 +62,18 @@ def show_queue(visit: Visit, queue: str) -> Answer:
         _saved(visit, run, query.saved),
         _draw_form(visit, queue),
         _doubts(visit, run) if queue == DOUBTS else None,
-        _nothing(visit, after) if item is None else render_item(visit, item, queue, after),
+        _nothing(visit, queue, after) if item is None else render_item(visit, item, queue, after),
         export_links(visit),
     )
     return Page("Review", main, run=run, tab="review")
 
 
-def _nothing(visit: Visit, after: int) -> Html:
+def _nothing(visit: Visit, queue: str, after: int) -> Html:
     """What is shown in place of an item; `after` is where to look further."""
+    others = visit.site.leases.others(visit.session.author, visit.run)
+    if others and queue != AUDIT:
+        shown = f"{', '.join(plain(name, 40) for name in others)} decide what is left; "
+        return tag("p", shown, f"an item is free after {LEASE_MINUTES} minutes.", class_="note")
     if not after:
         return tag("p", "Nothing is left in this queue.", class_="note")
     further = link("look further", visit.url(after=after, saved=0), data_key="j")
@@ -152,14 +155,17 @@ def _saved(visit: Visit, run: RunLine, seq: int) -> Html | None:
 
 
 def _finals(visit: Visit, run: RunLine) -> str:
-    source = visit.results.scored(run.id).source
-    models = [] if source is None else source.card.models
+    scored = visit.results.scored(run.id)
+    if scored.state != "fresh":
+        return scored.why or FOLLOWS
+    models = [] if scored.source is None else scored.source.card.models
     finals = [
         f"{model.model} {show(model.final.score)}"
         for model in models
         if model.final.score is not None
     ]
-    return plain(f"Final now: {', '.join(finals)}.", 400) if finals else ""
+    follow = " Intervals follow." if scored.values_only else ""
+    return plain(f"Final now: {', '.join(finals)}.{follow}", 400) if finals else ""
 
 
 def _find(visit: Visit, seq: int) -> GivenReview | None:
@@ -186,6 +192,7 @@ def save_review(visit: Visit, queue: str) -> Answer:
         saved = write_review(who, item, review, prior)
     except EventConflict as conflict:
         raise Conflict(_both_texts(conflict, review)) from None
+    visit.site.leases.give_back(visit.session.author)
     return Redirect(f"/runs/{visit.run}/review/{queue}?saved={saved.event.seq}")
 
 

@@ -1,7 +1,8 @@
-"""One reply as the benchmarks see it, for any task, and what they find in it."""
+"""One reply as the benchmarks see it, for any task: its texts and its instructions (C-92, C-96)."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -9,9 +10,18 @@ from typing import Any, NamedTuple
 import msgspec
 
 from callscore.core.case import Case, JsonObject
-from callscore.metrics.text import item_id
-from callscore.suites.calls.text.fabrication import CountedClaims
+from callscore.core.judging import Item, Question, Verdicts
+from callscore.metrics.text import item_id, n1
+from callscore.suites.calls.benchmarks.words import (
+    CORRECTNESS,
+    INSTRUCTIONS,
+    OFFERED,
+    OUTPUT,
+    RELEVANCY,
+)
+from callscore.suites.calls.items import is_confirmed, is_empty
 from callscore.suites.calls.text.measures import Findings
+from callscore.suites.calls.text.summary import CountedClaims
 
 ID_KEYS = frozenset({"question_id", "sentence_id", "source_id"})
 
@@ -100,3 +110,85 @@ def id_usage(items: Sequence[Mapping[str, Any]], key: str, expected: Mapping[str
         if given not in expected and seen[given] == 1:
             unexpected.append(item)
     return IdUsage(all(seen.get(key_) == 1 for key_ in expected), unexpected)
+
+
+def similarity_questions(view: ReplyView) -> list[Question]:
+    """Questions to the embedder: the reply and the question of the case, if any; the reference."""
+    case = view.case
+    metrics = (RELEVANCY, CORRECTNESS) if case.question else (RELEVANCY,)
+    return [
+        Question(metric, OUTPUT, view.text, _target(view, metric))
+        for metric in metrics
+        if _cosine_by_code(view, metric) is None
+    ]
+
+
+def similarity_of(view: ReplyView, metric: str, verdicts: Verdicts) -> float | None:
+    """1 if the texts are equal, 0 if one is empty, else the lowest similarity        C-92"""
+    by_code = _cosine_by_code(view, metric)
+    if by_code is not None:
+        return by_code
+    # without a question both criteria compare the same two texts
+    metrics = (metric,) if view.case.question else (RELEVANCY, CORRECTNESS)
+    values = [v.value for name in metrics for v in verdicts.get(Item(name, OUTPUT), ())]
+    return min((value for value in values if value is not None), default=None)
+
+
+def _cosine_by_code(view: ReplyView, metric: str) -> float | None:
+    """1 or 0 if that needs no embedder, else None."""
+    target = _target(view, metric)
+    if view.text == target or n1(view.text) == n1(target):
+        return 1.0
+    return None if view.text.strip() and target.strip() else 0.0
+
+
+def _target(view: ReplyView, metric: str) -> str:
+    """The text that the reply is compared with."""
+    if metric == RELEVANCY and view.case.question:
+        return view.case.question
+    return view.expected_text
+
+
+KEPT_BY_SHAPE = (True, True)
+"""Valid JSON, and exactly the requested keys: a parsed reply has followed both."""
+
+
+def instructions_of(case: Case) -> Sequence[str]:
+    """`config.instructions`, one text or several; other values are shown as JSON."""
+    given = case.config.get("instructions")
+    entries = given if isinstance(given, list) else [given]
+    return [
+        entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False)
+        for entry in entries
+        if not is_empty(entry)
+    ]
+
+
+def instruction_questions(view: ReplyView) -> list[Question]:
+    """For every free-text instruction: was it followed?"""
+    return [
+        Question(
+            INSTRUCTIONS,
+            _item_id(number),
+            instruction,
+            view.text,
+            OFFERED[INSTRUCTIONS],
+            "model_output",
+        )
+        for number, instruction in enumerate(instructions_of(view.case), start=1)
+    ]
+
+
+def instruction_findings(
+    view: ReplyView, rules: Sequence[bool], verdicts: Verdicts, flags: set[str]
+) -> Findings:
+    """For every instruction, those of the task first: was it followed?"""
+    free = [
+        is_confirmed(verdicts, Item(INSTRUCTIONS, _item_id(number)), "followed", flags)
+        for number, _ in enumerate(instructions_of(view.case), start=1)
+    ]
+    return [*KEPT_BY_SHAPE, *rules, *free]
+
+
+def _item_id(number: int) -> str:
+    return f"instruction:{number}"

@@ -7,10 +7,16 @@ from collections.abc import Iterator, Sequence
 from callscore.core.judging import Verdicts
 from callscore.core.task import Faults
 from callscore.scorecard.five_key_records import quote
-from callscore.suites.calls.text import fabrication, sentiment, summary
+from callscore.suites.calls.text import sentiment, summary
 from callscore.suites.calls.text.claims import Claim, claims
 from callscore.suites.calls.text.reference import TextReference
-from callscore.suites.calls.text.summary import HIGHLIGHT_CORRECTNESS, HIGHLIGHT_RECALL
+from callscore.suites.calls.text.summary import (
+    FABRICATION_FREE,
+    HALLUCINATION_RATE,
+    HIGHLIGHT_CORRECTNESS,
+    HIGHLIGHT_RECALL,
+    fabricated_claims,
+)
 from callscore.suites.calls.text.task import TextOutput, highlights_of
 
 
@@ -26,9 +32,7 @@ def faults(reference: TextReference, output: TextOutput, verdicts: Verdicts) -> 
     filled = summary.filled_fields(reference, info)
     fabricated = [
         quote(text)
-        for text in fabrication.fabricated_claims(
-            claims(output.summary), reference.claim_forms, verdicts
-        )
+        for text in fabricated_claims(claims(output.summary), reference.claim_forms, verdicts)
     ]
     return {
         "text.sentiment_accuracy": wrong,
@@ -40,8 +44,8 @@ def faults(reference: TextReference, output: TextOutput, verdicts: Verdicts) -> 
             for name, is_filled in zip(reference.required_fields, filled, strict=True)
             if not is_filled
         ],
-        fabrication.FABRICATION_FREE: fabricated,
-        fabrication.HALLUCINATION_RATE: fabricated,
+        FABRICATION_FREE: fabricated,
+        HALLUCINATION_RATE: fabricated,
     }
 
 

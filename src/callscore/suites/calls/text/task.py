@@ -28,16 +28,19 @@ from callscore.suites.calls.prompt import (
 from callscore.suites.calls.reply_parser import StructureSources, parse_reply, structure_of
 from callscore.suites.calls.spec import Settings, load_spec, metric_names
 from callscore.suites.calls.structure import COMPLIES, DIFFERS
-from callscore.suites.calls.text import fabrication, sentiment, summary
 from callscore.suites.calls.text import measures as formulas
+from callscore.suites.calls.text import sentiment, summary
 from callscore.suites.calls.text.claims import Claim, claim_forms, claims
-from callscore.suites.calls.text.fabrication import FABRICATION_FREE, HALLUCINATION_RATE
 from callscore.suites.calls.text.reference import SAMPLE_ITEMS, TextReference, read_reference
 from callscore.suites.calls.text.summary import (
     CALL_INTENT,
+    FABRICATION_FREE,
+    HALLUCINATION_RATE,
     HIGHLIGHT_CORRECTNESS,
     HIGHLIGHT_RECALL,
     Highlights,
+    claim_findings,
+    limit_supported,
 )
 
 EMOTION, FIELDS = "emotion", "summary.call_extracted_info"
@@ -199,7 +202,7 @@ class TextTask(CallTask[TextReference, TextOutput]):
         self, reference: TextReference, output: TextOutput, verdicts: Verdicts, flags: set[str]
     ) -> dict[str, Measure]:
         info = output.summary.get("call_extracted_info", {})
-        facts = fabrication.limit_supported(
+        facts = limit_supported(
             _claim_findings(reference, output, verdicts, flags),
             len(reference.claim_forms),
             self.settings.padding_factor,
@@ -273,7 +276,7 @@ def _claim_findings(
 ) -> Sequence[bool | None]:
     known = reference.claim_forms
     if verdicts:
-        return fabrication.claim_findings(claims(output.summary), known, verdicts, flags)
+        return claim_findings(claims(output.summary), known, verdicts, flags)
     return [True if form in known else None for form in claim_forms(output.summary)]
 
 

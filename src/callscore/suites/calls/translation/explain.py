@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from callscore.core.judging import Verdicts
 from callscore.core.task import Faults
 from callscore.scorecard.five_key_records import quote
-from callscore.suites.calls.translation import critical, judge_questions, outcomes
-from callscore.suites.calls.translation.facts import drift
+from callscore.suites.calls.translation import judge_questions, outcomes
+from callscore.suites.calls.translation.facts import drift, lost_facts
 from callscore.suites.calls.translation.judge_questions import CRITICAL_FACTS, FLUENCY, MEANING
 from callscore.suites.calls.translation.reference import TranslationReference
 from callscore.suites.calls.translation.sentence_match import ModelTranslation
@@ -73,7 +73,7 @@ def _drift_faults(
 ) -> list[str]:
     """Facts lost, as the reference words them, and facts added, as the reply words them."""
     found = drift(reference.facts, translation.text)
-    facts = critical.lost_facts(reference.facts, found, verdicts)
+    facts = lost_facts(reference.facts, found, verdicts)
     stated = outcomes.lost_outcomes(reference, translation, verdicts)
     return [
         *(f"lost {quote(words)}" for words in (*facts, *stated)),

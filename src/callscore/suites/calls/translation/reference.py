@@ -14,8 +14,7 @@ from callscore.metrics.text import n1
 from callscore.suites.calls.items import check_items, check_keys, expected_id, expected_list
 from callscore.suites.calls.reply_parser import Structure, StructureSources, structure_of
 from callscore.suites.calls.structure import split_sentences
-from callscore.suites.calls.translation.critical import given_facts
-from callscore.suites.calls.translation.facts import FactSheet, GivenFact, fact_sheet
+from callscore.suites.calls.translation.facts import FactSheet, GivenFact, fact_sheet, given_facts
 from callscore.suites.calls.translation.sentence_match import SourceSentence
 from callscore.suites.calls.translation.terms import LocatedTerm, TermTranslation, locate_terms
 

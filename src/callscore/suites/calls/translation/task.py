@@ -18,8 +18,13 @@ from callscore.suites.calls.prompt import OMITTED, asked_sentences, build_prompt
 from callscore.suites.calls.reply_parser import StructureSources, parse_reply, structure_of
 from callscore.suites.calls.spec import Settings, metric_names
 from callscore.suites.calls.structure import COMPLIES, DIFFERS
-from callscore.suites.calls.translation import critical, judge_questions, outcomes
+from callscore.suites.calls.translation import judge_questions, outcomes
 from callscore.suites.calls.translation import measures as formulas
+from callscore.suites.calls.translation.facts import (
+    count_facts,
+    fact_questions,
+    is_resolution_limited,
+)
 from callscore.suites.calls.translation.judge_questions import (
     CRITICAL_FACTS,
     FLUENCY,
@@ -139,7 +144,7 @@ class TranslationTask(CallTask[TranslationReference, TranslationOutput]):
         return [
             *judge_questions.sentence_questions(translation),
             *judge_questions.name_questions(reference.located_terms.get(NOUNS, ()), translation),
-            *critical.fact_questions(reference.facts, translation.text),
+            *fact_questions(reference.facts, translation.text),
         ]
 
     def needs(self, reference: TranslationReference, of_case: Verdicts) -> Needs:
@@ -306,7 +311,7 @@ def fact_count(
     if translation.is_reference:
         by_rule = formulas.FactCount(0, reference.total_facts)
     else:
-        by_rule = critical.count_facts(reference.facts, translation, verdicts, flags)
+        by_rule = count_facts(reference.facts, translation, verdicts, flags)
     if reference.given_facts is not None:
         return by_rule
     kept = outcomes.count_outcomes(reference, translation, verdicts, flags)
@@ -327,7 +332,7 @@ def _fact_measures(
     flags: set[str],
 ) -> dict[str, Measure]:
     counted = fact_count(reference, translation, verdicts, flags)
-    if critical.is_resolution_limited(counted.total):
+    if is_resolution_limited(counted.total):
         flags.add("resolution_limited")
     return {CRITICAL_FACTS: formulas.critical_facts(counted), DRIFT: formulas.drift(counted)}
 

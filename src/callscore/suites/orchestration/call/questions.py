@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from callscore.core.judging import Question, Verdict
+from callscore.core.scenarios import VerdictKey
+from callscore.core.task import SCENARIO
 
 METRIC = "orchestration.argument_value"
 """The metric of verdicts on argument values."""
+JUDGED_ROWS = tuple(f"{SCENARIO}.{row}" for row in ("value", "success", "pass_k"))
+"""The rows of scenarios that rest on these verdicts."""
 SAME = "same"
 DIFFERENT = "different"
 OFFERED = (SAME, DIFFERENT, "cannot_tell")
@@ -34,9 +38,9 @@ class NoVerdicts:
 class RecordedVerdicts:
     """Verdicts from files or from a judge, by case, run and item."""
 
-    def __init__(self, verdicts: Mapping[tuple[str, int, str], Verdict]) -> None:
+    def __init__(self, verdicts: Mapping[VerdictKey, Verdict]) -> None:
         self._verdicts = verdicts
-        self._used: set[tuple[str, int, str]] = set()
+        self._used: set[VerdictKey] = set()
 
     @property
     def unused(self) -> int:
@@ -62,6 +66,23 @@ class VerdictChain:
         """The verdict of the first source that has one."""
         found = (source.verdict_on(case_id, run, question) for source in self._sources)
         return next((verdict for verdict in found if verdict is not None), None)
+
+
+class JudgedVerdicts:
+    """A source that notes which questions a judge has decided."""
+
+    def __init__(self, source: VerdictSource, judged: Collection[VerdictKey]) -> None:
+        self._source = source
+        self._by_judge = judged
+        self.judged: dict[VerdictKey, None] = {}
+        """The questions so far that a judge has decided."""
+
+    def verdict_on(self, case_id: str, run: int, question: Question) -> Verdict | None:
+        """The verdict of the source."""
+        key = (case_id, run, question.item)
+        if key in self._by_judge:
+            self.judged[key] = None
+        return self._source.verdict_on(case_id, run, question)
 
 
 def same_meaning(item: str, predicted: str, expected: str) -> Question:

@@ -41,6 +41,7 @@ class StepCase(msgspec.Struct, frozen=True):
     step_id: int
     agent: str
     prompt: Prompt
+    call_id: str
     step: PlanStep | AgentStep | None = None
 
     @property
@@ -119,7 +120,7 @@ class StepCaseBuilder:
     ) -> StepCase:
         """A case of the planner."""
         prompt = Prompt((Message("system", self._planner), *history))
-        return StepCase(self._id(step_id), step_id, "main", prompt, step)
+        return self._case("main", step_id, prompt, step)
 
     def agent(
         self,
@@ -154,7 +155,14 @@ class StepCaseBuilder:
         step: PlanStep | AgentStep | None,
     ) -> StepCase:
         prompt = Prompt((Message("system", system), *history), tools=self._card(agent).tools)
-        return StepCase(self._id(step_id), step_id, agent, prompt, step)
+        return self._case(agent, step_id, prompt, step)
+
+    def _case(
+        self, agent: str, step_id: int, prompt: Prompt, step: PlanStep | AgentStep | None
+    ) -> StepCase:
+        scenario = self._scenario
+        where = case_id(scenario.lang, scenario.id, step_id)
+        return StepCase(where, step_id, agent, prompt, scenario.call_id, step)
 
     def conversation(self, agent: str, messages: Iterable[Message]) -> Prompt:
         """The prompt of an agent that talks to the user itself."""
@@ -165,9 +173,6 @@ class StepCaseBuilder:
     def _card(self, agent: str) -> Card:
         """The card of the agent; one without tools if there is none."""
         return self._cards.by_id.get(agent) or Card(agent)
-
-    def _id(self, step_id: int) -> str:
-        return case_id(self._scenario.lang, self._scenario.id, step_id)
 
 
 def agent_messages(
@@ -195,10 +200,8 @@ def agent_messages(
 
 def step_case(step: StepCase, case_id: str = "") -> Case:
     """The step as a case with its gold, under its own id or another; its call is the scenario."""
-    lang, _, place = step.id.partition("/")
-    scenario = place.rpartition("#")[0]
-    gold = gold_reply(step.step)
-    return Case(case_id or step.id, SCENARIO, "", {}, gold, call_id=scenario, lang=lang)
+    lang, gold = step.id.partition("/")[0], gold_reply(step.step)
+    return Case(case_id or step.id, SCENARIO, "", {}, gold, call_id=step.call_id, lang=lang)
 
 
 def case_for_judge(scenario: Scenario, step: AgentStep) -> Case:
@@ -214,7 +217,7 @@ def case_for_judge(scenario: Scenario, step: AgentStep) -> Case:
     expected = {"calls": [{"name": call.name, "arguments": call.arguments} for call in due]}
     where = case_id(scenario.lang, scenario.id, step.step_id)
     lang = scenario.lang.lower()
-    return Case(where, "orchestration", history, {}, expected, call_id=scenario.id, lang=lang)
+    return Case(where, "orchestration", history, {}, expected, call_id=scenario.call_id, lang=lang)
 
 
 def conversation(steps: Sequence[RawStep]) -> Iterator[HistoryMessage]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -33,7 +33,7 @@ from callscore.suites.orchestration.scenario.protocol import (
     with_public_prompts,
 )
 from callscore.suites.orchestration.scenario_hash import canonical_hash, scenarios_hash
-from callscore.suites.orchestration.twins import check_twins
+from callscore.suites.orchestration.twins import Outline, check_twins, outline_of
 from callscore.suites.orchestration.yaml_text import line_of
 
 
@@ -131,15 +131,18 @@ class ScenarioSet:
         self._paths = paths[:limit]
         self.names = frozenset(path.stem for path in paths)
         """The ids of all scenarios of the folder, beyond `limit`, too."""
-        self.twins: dict[str, str] = {}
-        """By scenario, the `twin` that its file names, set by `survey`."""
+        self.outlines: dict[str, Outline] = {}
+        """By scenario, what its twin in another language shares, set by `survey`."""
+        self.calls: Mapping[str, str] = {}
+        """By scenario, its call, if other languages may have twins; set after all surveys."""
         self.digest = ""
         """The hash of cards and scenarios, set by `survey`; equal for recorded outputs  C-134"""
 
     def scenarios(self) -> Iterator[Scenario]:
         """Every scenario; raises DataError with the file if one is invalid."""
         for path in self._paths:
-            yield _read_file(path, self.lang, self.cards, self._files)
+            found = _read_file(path, self.lang, self.cards, self._files)
+            yield msgspec.structs.replace(found, call=self.calls.get(found.id, ""))
 
     def requested_steps(self, scenario: Scenario) -> list[StepCase]:
         """The steps to request; an agent without a card has no tool to call and is left out."""
@@ -155,8 +158,7 @@ class ScenarioSet:
         raw, endings = [], []
         for scenario in self.scenarios():
             raw.append((scenario.id, scenario.raw))
-            if scenario.twin:
-                self.twins[scenario.id] = scenario.twin
+            self.outlines[scenario.id] = outline_of(scenario)
             endings.append((scenario.id, scenario.ending))
             ids += [step.id for step in self.requested_steps(scenario)]
         self.digest = scenarios_hash(self._cards_hash, raw)
@@ -202,10 +204,10 @@ def check_scenarios(
             except DataError as error:
                 problems.append(error)
     for lang in paths:
-        twins = {each.id: each.twin for each in scenarios if each.lang == lang and each.twin}
+        outlines = {each.id: outline_of(each) for each in scenarios if each.lang == lang}
         problems += [
             problem.with_place(str(paths[lang][name]))
-            for name, problem in check_twins(lang, twins, paths)
+            for name, problem in check_twins(lang, outlines, paths)
         ]
     return ScenarioCheck(
         len(scenarios),

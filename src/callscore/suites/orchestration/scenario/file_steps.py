@@ -58,7 +58,7 @@ def read_steps(value: Any, cards: Cards) -> list[RawStep]:
         raise DataError("expected a scenario with a list of steps", field="steps")
     found = [_step(entry, number, cards) for number, entry in enumerate(steps, 1)]
     _refuse_repeated_ids(found)
-    return [RawStep(step.step_id, step.agent, _text(step), step.workflow) for step in found]
+    return [RawStep(step.step_id, step.agent, _text(step, cards), step.workflow) for step in found]
 
 
 def own_steps(value: Mapping[str, Any]) -> dict[int, str]:
@@ -104,6 +104,13 @@ def _step(entry: Any, number: int, cards: Cards) -> _FileStep:
     if len(entry) == 1 and not entry.keys() & _SHORT_KEYS:
         ((agent, content),) = entry.items()
         return _named_step(number, agent, content, "", where, cards)
+    if len(entry) > 1 and "agent" not in entry:
+        named = ", ".join(map(repr, entry))
+        raise DataError(
+            f"has the keys {named}; expected one agent with its content, so that every agent "
+            "begins a step of its own, or agent and content",
+            field=where,
+        )
     _refuse_unknown(entry, _SHORT_KEYS, where)
     step_id = _integer(entry.get("step_id", number), f"{where}.step_id")
     if "content" not in entry:
@@ -159,7 +166,7 @@ def _refuse_unknown(entry: Mapping[Any, Any], known: frozenset[str], where: str)
         )
 
 
-def _text(step: _FileStep) -> str:
+def _text(step: _FileStep, cards: Cards) -> str:
     """The content of a step as text; raises DataError if text and meaning disagree."""
     field = f"{step.where}.content"
     try:
@@ -167,7 +174,7 @@ def _text(step: _FileStep) -> str:
             _refuse_ambiguous(step.agent, step.content)
             return step.content
         if step.agent == ASSISTANT:
-            return _plan_text(step.content)
+            return _plan_text(step.content, cards)
         if step.agent in (USER, SYSTEM):
             raise DataError("expected text")
         return _decision_text(step.content)
@@ -227,7 +234,7 @@ def _has_call(content: str) -> bool:
     )
 
 
-def _plan_text(content: Any) -> str:
+def _plan_text(content: Any, cards: Cards) -> str:
     """A plan as text: one line per workflow, its value as JSON."""
     plan = plan_of(content) if isinstance(content, Mapping) else None
     if plan is None or isinstance(plan, Malformed):
@@ -237,6 +244,11 @@ def _plan_text(content: Any) -> str:
     if unknown or not plan.workflows:
         found = f"the key {unknown[0]!r}" if unknown else "no workflow"
         raise DataError(f"{found}; expected workflows by name: workflow_1, workflow_2")
+    agents = [step.agent for flow in plan.workflows for step in flow.steps]
+    strange = [agent for agent in agents if agent not in cards.by_id]
+    if strange and cards.by_id:
+        known = ", ".join(cards.by_id)
+        raise DataError(f"plans the agent {strange[0]!r}, which has no card; expected {known}")
     return "\n".join(f"{name}: {_json(flow)}" for name, flow in content.items())
 
 

@@ -87,6 +87,17 @@ class Scenario(msgspec.Struct, frozen=True):
     ending: Ending = NO_ENDING
     twin: str = ""
     """The id of the same scenario in another language, or `LANG/ID`."""
+    call: str = ""
+    """What is drawn and resampled with its twins: `ID` or `LANG/ID`; if empty, it has none."""
+
+    @property
+    def call_id(self) -> str:
+        """The call of its steps: the scenario, or that of its twin in the first language."""
+        return self.call or self.id
+
+    def text_of(self, step_id: int) -> str:
+        """The text of a step, as annotated; of several steps of one number, the last."""
+        return next(raw.content for raw in reversed(self.raw) if raw.step_id == step_id)
 
 
 def case_id(lang: str, scenario: str, step_id: int | str) -> str:

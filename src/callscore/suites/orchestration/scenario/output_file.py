@@ -3,7 +3,8 @@
 Public form   {"scenario_id", "history": {"run #1": {"main_agent_history", "sub_agent_history",
               "label"}}}
 Our form      {"callscore": "orchestration-1", "scenario_id", "model"?, "scenario": {"steps": […]},
-              "runs": [{"run": 1, "answers": [{"step", "content", "tool_calls", "error"?}]}]}
+              "runs": [{"run": 1, "answers": [{"step", "content", "tool_calls", "error"?,
+              "latency_ms"?, "usage"?, "cost_usd"?}]}]}
 
 A malformed entry affects only its own step (Q25).
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -24,12 +25,31 @@ from callscore.suites.orchestration.scenario.model import RawStep
 OUR_FORM = "orchestration-1"
 
 
+class RecordedTokens(msgspec.Struct, frozen=True):
+    """The tokens of a recorded reply."""
+
+    input_tokens: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    output_tokens: Annotated[int, msgspec.Meta(ge=0)] | None = None
+
+
+class RecordedSpent(msgspec.Struct, frozen=True):
+    """What a recorded reply took; None where it is not recorded."""
+
+    latency_ms: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    cost_usd: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    usage: RecordedTokens = RecordedTokens()
+
+
+_NOT_RECORDED = RecordedSpent()
+
+
 class RecordedReply(msgspec.Struct, frozen=True):
     """The recorded reply to one step; types are not checked."""
 
     content: Any = None
     tool_calls: Any = None
     error: str = ""
+    spent: RecordedSpent = _NOT_RECORDED
 
 
 class RecordedRun(msgspec.Struct, frozen=True):
@@ -165,9 +185,27 @@ def _read_our_form(value: Mapping[str, Any], scenario_id: str) -> ScenarioRecord
 def _read_our_run(run: _OurRun, planning: Iterable[int], known: Collection[int]) -> RecordedRun:
     stray: list[str] = []
     answers = _replies_by_step(run.answers, "step", stray)
+    spent = _spent_by_step(run)
+    answers = {
+        step: msgspec.structs.replace(answer, spent=spent.get(step, _NOT_RECORDED))
+        for step, answer in answers.items()
+    }
     stray += [f"step {step} is not in the scenario" for step in answers if step not in known]
     if stray:
         raise DataError(f"{stray[0]}; expected every step once", field=f"runs: run {run.run}")
     plans = {step: answer for step, answer in answers.items() if step in planning}
     steps = {step: answer for step, answer in answers.items() if step not in plans}
     return RecordedRun(run.run, plans, steps, tuple(stray))
+
+
+def _spent_by_step(run: _OurRun) -> dict[int, RecordedSpent]:
+    spent = {}
+    for place, answer in enumerate(run.answers):
+        step = _step_id(answer.get("step")) if isinstance(answer, Mapping) else None
+        if step is None:
+            continue
+        try:
+            spent[step] = msgspec.convert(answer, RecordedSpent)
+        except msgspec.ValidationError as error:
+            raise DataError(str(error), field=f"runs: run {run.run}: answers[{place}]") from None
+    return spent

@@ -1,0 +1,182 @@
+"""Exports of platforms that record requests to models: Langfuse and LangSmith."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from callscore.importers.agents.conversations import Request
+from callscore.importers.agents.messages import decoded, replies
+from callscore.importers.agents.spent import Spent, milliseconds, spent_in
+
+_MAX_DEPTH = 64
+_KINDS = frozenset(
+    {"GENERATION", "SPAN", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR",
+     "EMBEDDING", "GUARDRAIL"}
+)  # fmt: skip
+_THREADS = ("session_id", "thread_id", "conversation_id")
+"""The keys of metadata that name a thread in LangSmith."""
+
+
+def is_observation(value: Mapping[str, Any]) -> bool:
+    """Whether the value is an observation of Langfuse, from the API or an export."""
+    kind = str(value.get("type")).upper()
+    return kind in _KINDS and ("input" in value or "traceId" in value or "trace_id" in value)
+
+
+def read_observations(values: Sequence[Mapping[str, Any]]) -> Iterator[Request]:
+    """The generations of a Langfuse export; agents are named by the observations around them."""
+    known = {str(value.get("id")): value for value in values}
+    for value in values:
+        if str(value.get("type")).upper() == "GENERATION":
+            request = _generation(value, _agent_around(value, known))
+            if request is not None:
+                yield request
+
+
+def _agent_around(value: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> str:
+    """The name of the observation of the type AGENT in which the generation is."""
+    for _ in range(_MAX_DEPTH):
+        if str(value.get("type")).upper() == "AGENT":
+            return str(value.get("name") or "")
+        parent = str(_of(value, "parentObservationId"))
+        if parent not in known:
+            return ""
+        value = known[parent]
+    return ""
+
+
+def _of(value: Mapping[str, Any], key: str) -> Any:
+    """The value of a key in the API's words, or as columns of an export have it."""
+    column = "".join(f"_{one.lower()}" if one.isupper() else one for one in key)
+    return next((value[name] for name in (key, column) if value.get(name) is not None), "")
+
+
+def _generation(value: Mapping[str, Any], agent: str) -> Request | None:
+    asked: Any = decoded(value.get("input"))
+    tools = None
+    if isinstance(asked, Mapping):
+        given = asked
+        tools = given.get("tools")
+        keys = ("messages", "contents", "input")
+        asked = next((given[key] for key in keys if isinstance(given.get(key), list)), None)
+        told = given.get("system", given.get("instructions"))
+        if told and asked is not None:
+            asked = [{"role": "system", "content": told}, *asked]
+    if isinstance(asked, str):
+        asked = [asked] if asked else None
+    if not isinstance(asked, list):
+        return None
+    defined = _of(value, "toolDefinitions")
+    if not tools and isinstance(defined, Mapping):
+        about = {name: decoded(one) for name, one in defined.items()}
+        tools = [
+            {"name": name, **(one if isinstance(one, Mapping) else {})}
+            for name, one in about.items()
+        ]
+    failed = value.get("level") == "ERROR"
+    return Request(
+        str(_of(value, "sessionId") or _of(value, "traceId")),
+        [one for one in asked if not _defines_tool(one)],
+        list(replies(decoded(value.get("output")))),
+        str(value.get("model") or _of(value, "providedModelName") or ""),
+        tools or [one["content"] for one in asked if _defines_tool(one)],
+        agent,
+        str(_of(value, "statusMessage") or "failed") if failed else "",
+        str(_of(value, "startTime")),
+        spent=_spent(value),
+    )
+
+
+def _defines_tool(message: Any) -> bool:
+    """Whether a message only defines a tool, as the integration of LangChain writes it."""
+    content = message.get("content") if isinstance(message, Mapping) else None
+    return isinstance(content, Mapping) and content.get("type") == "function"
+
+
+def _spent(value: Mapping[str, Any]) -> Spent:
+    """Tokens of all kinds that count as input or output, and the total cost."""
+    details = _of(value, "usageDetails") or value.get("usage") or {}
+    usage: Mapping[str, Any] = details if isinstance(details, Mapping) else {}
+    counted = {
+        f"{side}_tokens": sum(
+            count
+            for name, count in usage.items()
+            if name.startswith(side) and isinstance(count, int | float)
+        )
+        for side in ("input", "output")
+        if any(name.startswith(side) for name in usage)
+    }
+    costs = _of(value, "costDetails")
+    total = costs.get("total") if isinstance(costs, Mapping) else None
+    keys = ("calculatedTotalCost", "totalCost")
+    known = next((_of(value, key) for key in keys if _of(value, key) != ""), None)
+    time = milliseconds(_of(value, "startTime"), _of(value, "endTime"))
+    return spent_in(counted or value, time, known if total is None else total)
+
+
+def read_run(value: Mapping[str, Any]) -> Iterator[Request]:
+    """The runs of the type `llm` in a LangSmith export: the run itself, and those inside."""
+    for child in value.get("child_runs") or ():
+        if isinstance(child, Mapping):
+            yield from read_run(child)
+    inputs, outputs = value.get("inputs"), value.get("outputs")
+    if value.get("run_type") != "llm" or not isinstance(inputs, Mapping):
+        return
+    asked = _asked(inputs)
+    if asked is None:
+        return
+    extra = _object(value.get("extra"))
+    params, metadata = _object(extra.get("invocation_params")), _object(extra.get("metadata"))
+    given = _object(outputs)
+    thread = next((str(metadata[key]) for key in _THREADS if metadata.get(key)), "")
+    named = (metadata.get("ls_model_name"), params.get("model"), params.get("model_name"))
+    yield Request(
+        thread or str(value.get("trace_id") or value.get("id") or ""),
+        asked,
+        list(_generated(given)),
+        str(next((one for one in (*named, inputs.get("model")) if one), "")),
+        params.get("tools") or inputs.get("tools"),
+        str(metadata.get("lc_agent_name") or ""),
+        str(value.get("error") or ""),
+        str(value.get("start_time") or ""),
+        spent=_spent_of_run(value, given),
+    )
+
+
+def _asked(inputs: Mapping[str, Any]) -> list[Any] | None:
+    keys = ("messages", "input", "contents")
+    asked = next((inputs[key] for key in keys if inputs.get(key)), None)
+    if isinstance(asked, list) and asked and isinstance(asked[0], list):
+        is_pair = isinstance(asked[0][0] if asked[0] else None, str)
+        asked = asked if is_pair else asked[0]
+    if isinstance(asked, str):
+        asked = [asked]
+    if not isinstance(asked, list):
+        return None
+    told = inputs.get("system", inputs.get("instructions"))
+    return [{"role": "system", "content": told}, *asked] if told else asked
+
+
+def _generated(outputs: Mapping[str, Any]) -> Iterator[Any]:
+    """The reply: as LangChain generates it, or as an API returns it."""
+    generated: Any = outputs.get("generations")
+    while isinstance(generated, list) and generated:
+        generated = generated[0]
+    if isinstance(generated, Mapping) and isinstance(generated.get("message"), Mapping):
+        yield generated["message"]
+    elif isinstance(generated, Mapping):
+        yield {"role": "assistant", "content": generated.get("text")}
+    else:
+        yield from replies(outputs)
+
+
+def _spent_of_run(value: Mapping[str, Any], outputs: Mapping[str, Any]) -> Spent:
+    usage = outputs.get("usage_metadata") or outputs.get("usage")
+    time = milliseconds(value.get("start_time"), value.get("end_time"))
+    counted = spent_in(value, time, value.get("total_cost"))
+    return counted if counted.input_tokens else spent_in(usage, time, value.get("total_cost"))
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,79 @@
+"""What requests to a model took: time, tokens and cost, as recordings name them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+_INPUT = ("input_tokens", "prompt_tokens", "promptTokenCount", "inputTokens", "promptTokens")
+_OUTPUT = ("output_tokens", "completion_tokens", "candidatesTokenCount", "outputTokens",
+           "completionTokens")  # fmt: skip
+_DIGITS = 17
+"""A number of at least so many digits is a time in nanoseconds."""
+
+
+class Spent(NamedTuple):
+    """Time, tokens and cost; None where they are not recorded."""
+
+    latency_ms: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """What is known, with the keys of outputs files."""
+        tokens = {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
+        return {
+            **({} if None in tokens.values() else {"usage": tokens}),
+            **({} if self.latency_ms is None else {"latency_ms": self.latency_ms}),
+            **({} if self.cost_usd is None else {"cost_usd": self.cost_usd}),
+        }
+
+
+def add_spent(parts: Iterable[Spent]) -> Spent:
+    """The sums; None where one part is unknown, or there is no part."""
+    columns = list(zip(*parts, strict=True)) or [()] * len(Spent._fields)
+    sums = [None if None in column or not column else math.fsum(column) for column in columns]
+    time, *tokens, cost = sums
+    read, written = (None if each is None else int(each) for each in tokens)
+    return Spent(time, read, written, cost)
+
+
+def spent_in(usage: Any, latency_ms: Any = None, cost_usd: Any = None) -> Spent:
+    """What an API or a platform names under `usage`, with a time and a cost of other fields."""
+    given: Mapping[str, Any] = usage if isinstance(usage, Mapping) else {}
+    tokens = (_first(given, _INPUT), _first(given, _OUTPUT))
+    read, written = (None if each is None else int(each) for each in tokens)
+    return Spent(_number(latency_ms), read, written, _number(cost_usd))
+
+
+def milliseconds(start: Any, end: Any) -> float | None:
+    """The time between two moments: ISO 8601, or nanoseconds since 1970."""
+    if _is_nanoseconds(start) and _is_nanoseconds(end):
+        return (int(end) - int(start)) / 1_000_000
+    try:
+        begun, ended = (datetime.fromisoformat(str(each)) for each in (start, end))
+        return (ended - begun).total_seconds() * 1000
+    except (ValueError, TypeError):
+        return None
+
+
+def _is_nanoseconds(value: Any) -> bool:
+    return str(value).isdecimal() and len(str(value)) >= _DIGITS
+
+
+def _first(values: Mapping[str, Any], keys: Iterable[str]) -> float | None:
+    found = (_number(values.get(key)) for key in keys)
+    return next((number for number in found if number is not None), None)
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and math.isfinite(value) and value >= 0 else None
