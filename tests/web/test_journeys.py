@@ -27,8 +27,8 @@ data: sample
 tasks: [qa, text]
 judge: offline
 models:
-  - {{name: old, provider: simulated, params: {{seed: 7}}}}
-  - {{name: {name}, provider: simulated, params: {{seed: 7, wrong_scores: {wrong}}}}}
+  - {{name: agent, provider: simulated, params: {{seed: 7, wrong_scores: {wrong}}}}}
+  - {{name: hasty, provider: simulated, params: {{seed: 7, fabricated_facts: 0.3}}}}
 """
 FORM = """section,id,question,options,critical,na allowed
 Opening,greet,Was there a greeting?,Yes=5; No=0,,
@@ -41,7 +41,7 @@ CALL = "Agent: Good morning.\nCustomer: I lost my card.\nAgent: Done.\n"
 def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Two runs to be compared, and a folder for own calls."""
     folder = tmp_path_factory.mktemp("work")
-    for name, wrong in (("first", 0.0), ("second", 0.3)):
+    for name, wrong in (("first", 0.0), ("second", 0.02)):
         path = folder / f"{name}.yaml"
         path.write_text(EVAL.format(name=name, wrong=wrong), encoding="utf-8")
         done = commands.run("run", path, "--store", folder / "runs.db")
@@ -106,7 +106,7 @@ def test_defend_a_mark_from_the_id_of_the_call_in_one_click(
     browser: Browser, work: Served, script: bool, keyboard: bool
 ) -> None:
     with Tab(browser, work, java_script_enabled=script) as tab:
-        page = tab.open("/runs/1")
+        page = tab.open("/runs/2")
         search = page.get_by_role("searchbox", name="Find a call by its id")
         if script:
             expect(page.locator("#theme")).to_be_visible()  # the script has run
@@ -114,9 +114,9 @@ def test_defend_a_mark_from_the_id_of_the_call_in_one_click(
             expect(search).to_be_focused()
         else:
             focus(page, search)
-        page.keyboard.type("refund-en")
+        page.keyboard.type("refund-en/text")
         page.keyboard.press("Enter")
-        expect(page.locator("h1")).to_have_text("refund-en/qa")
+        expect(page.locator("h1")).to_have_text("refund-en/text")
         expect(page.get_by_role("region", name="Expected and given")).to_be_visible()
         hand = Hand(page, keyboard=keyboard)
         hand.press(page.locator("summary", has_text="Verdicts ("))
@@ -175,7 +175,7 @@ def test_own_calls_become_labels_in_five_clicks_and_a_key_a_question(
         hand.give(page.get_by_label("QA form"), tmp_path / "form.csv")
         hand.press(page.get_by_role("button", name="Send and look"))
         expect(page.locator("#outcome")).to_contain_text("ready")
-        hand.press(page.get_by_role("button", name="Write 1 transcript"))
+        hand.press(page.get_by_role("button", name="Write 1 call"))
         hand.press(page.get_by_role("link", name="Label these calls"))
         hand.press(page.get_by_role("link", name="one", exact=True))
         assert hand.clicks == 5

@@ -92,16 +92,33 @@ def files_section(data: DataSet, found: Inspection) -> Html:
                     chip("not imported", "bad") if report.problem else plain(report.format, 80),
                     told,
                     _lines(lines),
+                    _remove_button(data, report.path),
                 ],
             )
         )
-    others = [file for file in data.files if file.role != "calls"]
-    rows += [row(plain(file.name, 80), [file.role, f"{file.size:,} bytes", ""]) for file in others]
+    read = {report.path for report in found.files}
+    for file in data.files:
+        if file.name in read:
+            continue
+        kind: Child = file.role if file.role != "calls" else chip("not read", "bad")
+        cells = [kind, f"{file.size:,} bytes", "", _remove_button(data, file.name)]
+        rows.append(row(plain(file.name, 80), cells))
     notes = (
         tag("ul", [tag("li", plain(note, 400)) for note in found.notes]) if found.notes else None
     )
-    headings = ("File", "Read as", "Content", "Skipped or guessed")
+    headings = ("File", "Read as", "Content", "Skipped or guessed", "")
     return tag("section", tag("h2", "Files"), table(headings, rows, "Files"), notes)
+
+
+def _remove_button(data: DataSet, name: str) -> Html:
+    """Return the button that takes a file out of the data set."""
+    return element(
+        "form",
+        element("input", type="hidden", name="file", value=name),
+        tag("button", "Remove", aria_label=f"Remove {plain(name, 80)}"),
+        action=f"/data/{data.number}/remove",
+        method="post",
+    )
 
 
 def _lines(lines: Sequence[str]) -> Child:

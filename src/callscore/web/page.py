@@ -136,7 +136,7 @@ def _run_tabs(page: Page, site: Site) -> Html:
         "div",
         tag("p", tag("b", plain(run.name, 80)), " ", _run_state(run), class_="run-name"),
         tag("nav", _tabs(run, page.tab, site), aria_label="Run"),
-        _search(run) if page.tab != "matrix" else None,
+        None if page.searches else _search(run),
         class_="run",
     )
 

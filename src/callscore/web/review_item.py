@@ -60,6 +60,7 @@ def render_item(visit: Visit, item: ReviewedItem, queue: str, after: int) -> Htm
             ),
             class_="body",
         ),
+        class_="reviewing",
     )
 
 

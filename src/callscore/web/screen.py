@@ -131,6 +131,8 @@ class Page(NamedTuple):
     push_url: str = ""
     """The address that the browser shows after a fragment has been replaced."""
     status: int = 200
+    searches: bool = False
+    """Whether it has its own search; other pages of a run find a call by its id."""
 
 
 class Redirect(NamedTuple):

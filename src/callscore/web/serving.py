@@ -64,8 +64,21 @@ def serve_store(options: ServeOptions, say: Say) -> None:
             "`callscore demo --serve` shows a sample"
         )
     check_exposure(options)
+    if options.data is not None:
+        _make_folder(options.data)
     with _listen(options.host, options.port) as listener:
         asyncio.run(_serve(options, listener, say))
+
+
+def _make_folder(path: Path) -> None:
+    """Make the folder for files of people, unless there is one."""
+    try:
+        path.mkdir(exist_ok=True)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UsageError(
+            f"--data {path}: {why}; expected a folder, or the name of a new one"
+        ) from None
 
 
 def check_exposure(options: ServeOptions) -> None:

@@ -107,14 +107,14 @@ def show_comparison(visit: Visit) -> Answer:
     first, second = lines
     names = [_models(visit, line.id) for line in lines]
     if not all(names):
-        waiting = tag("p", "The run has no scores yet; this page asks again.")
+        waiting = tag("p", "A run has no scores yet. ", link("Look again", visit.url()))
         return _page(visit, lines, _polling(visit, waiting), names, query)
     query = _with_defaults(query, first.id == second.id, names)
     future = _compared(visit, lines, query)
     try:
         comparison = future.result(PATIENCE_S)
     except TimeoutError:
-        waiting = tag("p", "The two are being compared; this page asks again.")
+        waiting = tag("p", "The two are being compared. ", link("Look again", visit.url()))
         return _page(visit, lines, _polling(visit, waiting), names, query)
     except CallscoreError as error:
         return _page(visit, lines, _refused(visit, str(error), query), names, query)

@@ -182,7 +182,7 @@ def show_set(visit: Visit) -> Answer:
     """Return how the files of a data set are read, and what can be changed about it."""
     _, data = _data_set(visit)
     found = _inspect(visit, data)
-    missing = [role for role in ROLES if not data.names(role)]
+    more = [role for role in ROLES if role != "form" or not data.names(role)]
     main = tag(
         "section",
         tag("p", link("All data sets", "/data")),
@@ -192,7 +192,7 @@ def show_set(visit: Visit) -> Answer:
         mapping_form(data, found),
         questions_section(data, found),
         first_case_section(found),
-        collapsible("Add files", _drop_area(f"/data/{data.number}/files", missing or ROLES)),
+        collapsible("Add files", _drop_area(f"/data/{data.number}/files", more)),
     )
     return Page(f"Data set {data.number}", main)
 
@@ -215,6 +215,13 @@ def change_set(visit: Visit) -> Answer:
         redact="redact" in visit.form,
     )
     folder.save(msgspec.structs.replace(data, choices=choices))
+    return Redirect(f"/data/{data.number}")
+
+
+def remove_file(visit: Visit) -> Answer:
+    """Take a file out of a data set; what was written of it stays."""
+    folder, data = _data_set(visit)
+    folder.remove(data, visit.form.get("file", ""))
     return Redirect(f"/data/{data.number}")
 
 
@@ -262,6 +269,7 @@ ROUTES = (
     Route("GET", "/data/{data}", show_set),
     Route("POST", "/data/{data}", change_set, "review", writes="data"),
     Route("POST", "/data/{data}/files", receive_more, "review", writes="data"),
+    Route("POST", "/data/{data}/remove", remove_file, "review", writes="data"),
     Route("POST", "/data/{data}/write", write_set, "review", writes="data"),
     Route("POST", "/data/{data}/written", download_written, writes="log"),
     Route("GET", "/data/{data}/eval", download_eval),

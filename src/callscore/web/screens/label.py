@@ -120,14 +120,23 @@ def _agreement(visit: Visit, data: DataSet, book: LabelBook) -> Html:
     told: list[Child] = []
     if found is None:
         told.append(
-            tag("p", f"{show_count(len(finished), 'person')} finished. Agreement is shown to those "
-                "who have finished, once two have.", class_="note")
-        )  # fmt: skip
+            tag(
+                "p",
+                f"{_count_people(len(finished))} finished. Agreement is shown to those who have "
+                "finished, once two have.",
+                class_="note",
+            )
+        )
     else:
         told += _compared(data, book, found)
     if finished and visit.session.may("review"):
         told.append(_write_form(data))
     return tag("section", tag("h2", "Agreement"), told, id="agreement")
+
+
+def _count_people(number: int) -> str:
+    words = {0: "Nobody has", 1: "1 person has"}
+    return words.get(number, f"{number} people have")
 
 
 def _compared(data: DataSet, book: LabelBook, found: Agreement) -> list[Child]:

@@ -94,6 +94,7 @@ def show_matrix(visit: Visit) -> Answer:
         tab="matrix",
         fragments={"rows": rows},
         push_url=visit.url(),
+        searches=True,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from callscore.core.errors import UsageError
 from callscore.core.events import EventConflict, GivenReview, Review
-from callscore.report.markup import Child, Html, join, tag
+from callscore.report.markup import Child, Html, tag
 from callscore.report.numbers import show, show_count
 from callscore.report.safe_text import plain
 from callscore.results.port import QueryError, RunLine
@@ -64,6 +64,7 @@ def show_queue(visit: Visit, queue: str) -> Answer:
         _doubts(visit, run) if queue == DOUBTS else None,
         _nothing(visit, queue, after) if item is None else render_item(visit, item, queue, after),
         export_links(visit),
+        export_form("Verdicts of people as a file", f"/runs/{run.id}/export/verdicts"),
     )
     return Page("Review", main, run=run, tab="review")
 
@@ -106,10 +107,7 @@ def _tabs(visit: Visit, run: RunLine, here: str) -> Html:
         links.append(
             link(words, f"/runs/{run.id}/review/{queue}", class_="filter", aria_current=current)
         )
-    return join(
-        tag("nav", links, class_="kinds", aria_label="Queues"),
-        export_form("Verdicts of people as a file", f"/runs/{run.id}/export/verdicts"),
-    )
+    return tag("nav", links, class_="kinds", aria_label="Queues")
 
 
 def _draw_form(visit: Visit, queue: str) -> Html | None:
