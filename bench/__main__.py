@@ -1,7 +1,7 @@
 """`make bench`: every measurement, or those named: `python -m bench score start`.
 
 `--tiny` measures nothing of use: it runs every line on a handful of cases, as the tests do.
-`--write` puts what is printed into the table of docs/measured.md, in place of the older rows.
+`--write` puts what is printed into docs/measured.md, in place of what an older run printed.
 Each has a process of its own: a child's peak memory counts that of the parent it was forked from.
 """
 
@@ -12,31 +12,28 @@ import subprocess
 import sys
 
 from bench.measuring import TINY
-from bench.table import PAGE, write_rows
+from bench.table import PAGE, about, write_bench
 
 BENCHES = (
-    *(
-        "start",
-        "score",
-        "intervals",
-        "compare",
-        "orchestration",
-        "engine",
-        "postgres",
-        "providers",
-        "run",
-        "judged",
-        "race",
-    ),
-    *(
-        "embeddings",
-        "offline_judge",
-        "judge_tokens",
-        "judge_errors",
-        "middling_judge",
-        "report",
-        "hops",
-    ),
+    "start",
+    "score",
+    "intervals",
+    "compare",
+    "orchestration",
+    "graphs",
+    "engine",
+    "postgres",
+    "providers",
+    "run",
+    "judged",
+    "race",
+    "embeddings",
+    "offline_judge",
+    "judge_tokens",
+    "judge_errors",
+    "middling_judge",
+    "report",
+    "hops",
     "export",
     "index",
     "reviews",
@@ -64,7 +61,7 @@ def main() -> None:
         if process.returncode:
             sys.exit(process.returncode)
         if "--write" in sys.argv:
-            write_rows(PAGE, name, lines, load)
+            write_bench(PAGE, name, lines, about(load))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import json
 import sys
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
@@ -108,9 +109,8 @@ def main() -> None:
                 f"{name}: {hops.functions} functions in {len(hops.files)} files, "
                 f"{hops.room_changes} room changes"
             )
-            for room in sorted({file.partition("/")[0] for file in hops.files}):
-                inside = sorted(file for file in hops.files if file.partition("/")[0] == room)
-                print(f"  {room}: {len(inside)}  {' '.join(inside)}")
+            rooms = Counter(file.partition("/")[0] for file in hops.files)
+            print("  files: " + ", ".join(f"{room} {rooms[room]}" for room in sorted(rooms)))
 
 
 if __name__ == "__main__":

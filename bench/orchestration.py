@@ -1,4 +1,4 @@
-"""One model and one language of recorded runs, start-up included, and 16-node plans by networkx.
+"""One model and one language of recorded runs, start-up included.
 
 The public evaluator is not installed here; its own cost on the same job, 6 to 9 CPU seconds and
 193 MB, was measured on the machine that made the fixtures.
@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from bench import graphs
 from bench.measuring import Usage, best_of, sized
 
 PUBLIC_CPU_SECONDS, PUBLIC_MB = 6.0, 193
@@ -44,10 +43,6 @@ def main() -> None:
             continue
         for model in MODELS:
             print(line(model, parity / model / "outputs" / "EN", cards, mode), flush=True)
-    print(f"\n{graphs.HEADER}")
-    for edited in (True, False):
-        for labelled in (True, False):
-            print(graphs.line(graphs.Kind(16, edited, labelled)), flush=True)
 
 
 if __name__ == "__main__":

@@ -52,8 +52,12 @@ def judged_items(results: StoredResults) -> Sequence[VerdictItem]:
 
 
 def add_events(results: StoredResults, store: Path) -> None:
-    """Let three people confirm items, without a new score after each."""
+    """Let three people confirm items, without a new score after each.
+
+    Half of a queue stays, so that a page of few cases shows an item, too.
+    """
     rows = judged_items(results)
+    rows = rows[: -(-len(rows) // 2)]
     with open_store(store) as opened, opened.events() as events:
         for number in range(EVENTS):
             row = rows[number % len(rows)]

@@ -224,14 +224,15 @@ class OutputPaths(msgspec.Struct, frozen=True):
 
     def check(self, inputs: Iterable[StoreAddress], *others: Path | None) -> None:
         """Refuse files that cannot be written or that the job reads; `others` are written too."""
-        remote = None
+        files = [*self.files, *others]
         if self.parquet is not None:
             from callscore.report.parquet import load_pyarrow
 
             load_pyarrow()
             check_new_folder(self.parquet)
-            remote = self.parquet if is_remote(self.parquet) else None
-        check_targets((*(file for file in self.files if file is not remote), *others), inputs)
+            if is_remote(self.parquet):
+                files.remove(self.parquet)
+        check_targets(files, inputs)
         if self.open_items is not None:
             check_worklist(self.open_items)
 

@@ -49,6 +49,7 @@ def test_a_seeded_difference_is_found_and_paired_by_scenario(folder: Path) -> No
     assert final.ci95 is not None and final.ci95[0] > 0
     assert final.difference is not None and final.difference > 0.2
     assert found.row("scenario").difference == pytest.approx(final.difference)
+    assert found.row("scenario").label == "Scenario Score"
     keys = {row.key for row in found.rows}
     assert keys >= {"scenario/fc", "scenario/plan"} and "cost" not in keys  # it is unknown
     assert found.counts["fixed"] > 10 and not found.counts["broken"]

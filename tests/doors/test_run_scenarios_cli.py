@@ -250,6 +250,22 @@ def test_answers_to_one_protocol_are_not_scored_as_those_to_another(tmp_path: Pa
     assert "was made with other data" in refused("run", path, "--rescore", 1)
 
 
+def test_a_report_after_a_change_of_a_scenario_file_is_refused_not_read_from_the_index(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "own"
+    shutil.copytree(SAMPLES / "orchestration" / "scenarios" / "EN", folder)
+    data = {"orchestration": {"scenarios": str(folder), "cards": CARDS}}
+    path = eval_file(tmp_path, [PERFECT], data=data)
+    told("run", path)
+    told("report", path, "-o", tmp_path / "before.json")
+    changed = folder / "1.yaml"
+    text = changed.read_text(encoding="utf-8")
+    assert "HT-20418" in text
+    changed.write_text(text.replace("HT-20418", "HT-20419"), encoding="utf-8")
+    assert "was made with other data" in refused("report", path, "-o", tmp_path / "after.json")
+
+
 def test_tokens_and_cost_are_by_step_and_scenario_and_repeat_to_the_byte(tmp_path: Path) -> None:
     with serving(call_first_tool) as stub:
         path = eval_file(tmp_path, [remote_model(stub.url)], data=SCENARIOS)

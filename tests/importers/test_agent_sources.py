@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import random
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from callscore.core.errors import CallscoreError
+from callscore.import_job import read_source
+from callscore.importers.agents.benchmarks import read_gold_calls
+from callscore.importers.agents.scenarios import cards_of, recording, scenario_steps
+from callscore.importers.agents.traces import read_traces
 from commands import run
 from eval_files import read_json
 
@@ -737,3 +746,51 @@ def test_models_and_epochs_of_one_scenario_become_recordings_of_their_own(tmp_pa
     assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["one", "two"]
     refused = run("import", first, first, "--agents", "-o", tmp_path / "again")
     assert (refused.returncode, "two conversations have the id 't'" in refused.stderr) == (2, True)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if path:
+        yield path
+    if isinstance(value, dict | list):
+        for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from places(one, (*path, key))
+
+
+JUNK: list[Any] = [
+    None,
+    1,
+    -1,
+    "",
+    [],
+    {},
+    "x",
+    True,
+    [None],
+    {"a": 1},
+    "{",
+    [[]],
+    {"role": "user"},
+]
+TAU2 = {"tasks": [{"id": 1, "evaluation_criteria": {"actions": [{"name": "find"}]}}],
+        "simulations": [{"task_id": 1, "termination_reason": "user_stop", "messages": [CALLS]}],
+        "info": {"agent_info": {"llm": "m"}}}  # fmt: skip
+DAMAGED = [*(value for value, _ in SOURCES.values()), ELEVENLABS, RETELL, VAPI, TAU2]
+
+
+@pytest.mark.parametrize("number", range(len(DAMAGED)))
+def test_a_damaged_recording_is_read_or_refused_in_words(number: int, tmp_path: Path) -> None:
+    rng = random.Random(number)
+    for _ in range(40):
+        value = copy.deepcopy(DAMAGED[number])
+        *inside, last = rng.choice(list(places(value)))
+        holder = value
+        for key in inside:
+            holder = holder[key]
+        holder[last] = copy.deepcopy(rng.choice(JUNK))
+        source = read_source(write(tmp_path / "x.jsonl", value))
+        with suppress(CallscoreError):
+            gold, _ = read_gold_calls([source])
+            traces = [] if gold else read_traces(source) or []
+            cards_of(traces)
+            for trace in traces:
+                recording([trace], "x", scenario_steps(trace))

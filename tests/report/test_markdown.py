@@ -88,6 +88,8 @@ def test_hostile_text_stays_in_code_spans(source: ReportSource, short: bool) -> 
     ("text", "shown"),
     [
         ("a model: best. Final 0.9", "a model: best. Final 0.9"),
+        ("Call / Rejection", "Call / Rejection"),
+        ("see /team", "`see /team`"),
         ("see @team", "`see @team`"),
         ("go to http://x.example", "`go to http://x.example`"),
         ("www.x.example wins", "`www.x.example wins`"),

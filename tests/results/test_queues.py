@@ -11,8 +11,14 @@ import callscore
 from builders import Json, qa_case, question
 from callscore.results import open_results
 from callscore.results.port import VerdictFilter
-from callscore.results.review_queues import next_open_item, stale_items
+from callscore.results.review_queues import (
+    LEASE_S,
+    QueueLeases,
+    next_open_item,
+    stale_items,
+)
 from callscore.results.reviews import (
+    ItemKey,
     RunReviewer,
     item_of,
     review_of,
@@ -70,3 +76,23 @@ def test_an_item_without_a_verdict_needs_no_reason_and_waits_again_with_its_refe
         write_review(of_run, again, review_of(again, item.words[1], "", "doubts"), 0)
         assert stale_items(results, 2) == []
         assert item.words[1].encode() in results.verdicts_of_people(2)
+
+
+def test_a_lease_ends_after_ten_minutes_with_an_answer_or_with_the_next_item() -> None:
+    now = [0.0]
+    leases = QueueLeases(lambda: now[0])
+    first, second = (ItemKey(place, "m", 1, "qa.reason", "Q1") for place in (1, 2))
+    assert leases.take("ada", 1, first)
+    assert not leases.take("bob", 1, first)
+    assert leases.others("bob", 1) == ["ada"]
+    assert leases.others("bob", 2) == []
+    assert leases.take("bob", 2, first)  # of another run
+    now[0] = LEASE_S - 1
+    assert not leases.take("bob", 1, first)
+    now[0] = LEASE_S
+    assert leases.take("bob", 1, first)
+    assert not leases.take("ada", 1, first)
+    leases.give_back("bob")
+    assert leases.take("ada", 1, first)
+    assert leases.take("ada", 1, second)
+    assert leases.take("bob", 1, first)

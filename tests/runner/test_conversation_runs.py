@@ -120,6 +120,12 @@ def test_a_conversation_is_scored_by_its_end_and_its_errors_are_counted(folder: 
         again = run("run", config, "--json", folder / "again.json", cwd=folder)
         assert len(stub.requests) == sent, "everything is stored"
         stored = run("run", config, "--rescore", 1, "--json", folder / "old.json", cwd=folder)
+        page = folder / "report.html"
+        shown = run("report", config, "--format", "html", "-o", page, cwd=folder)
+    assert shown.returncode == 0, shown.stderr
+    cells = re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", page.read_text())
+    for label, number in (("Failed tool calls", "2"), ("Recovered from a failed call", "2")):
+        assert cells[cells.index(label) + 1] == number
     assert "1.0000" in done.stdout and "2 of 2 recovered after a failed call" in done.stdout
     found = read_json(folder / "card.json")["x_extension"]["free_running"]
     talked = found["conversations"]

@@ -38,9 +38,9 @@ from callscore.scorecard.formula import TaskFormula
 from callscore.scorecard.model_score import score_task
 from callscore.scorecard.tally import TaskTally
 from callscore.suites.calls import spec
+from callscore.suites.calls.entity.floors import LITERAL, NOTHING, WHOLE
 from callscore.suites.calls.entity.task import EntityTask
-from callscore.suites.calls.floors.entity import LITERAL, NOTHING, WHOLE
-from callscore.suites.calls.floors.qa import FULL, USUAL, ZERO, QAFloor
+from callscore.suites.calls.qa.floors import FULL, USUAL, ZERO, QAFloor
 from callscore.suites.calls.text.measures import CLASSES
 from properties.trial import TASKS, answered, kindest, tallied
 from random_calls.tasks import TASKS as RANDOM

@@ -237,6 +237,27 @@ def test_28_4_a_file_of_a_web_server_gives_the_bytes_of_a_local_file(tmp_path: P
     assert f"{url}: cannot be read" in done.stderr
 
 
+@pytest.mark.parametrize("kind", ["object store", "web server"])
+def test_28_4_a_report_sees_that_a_remote_file_has_changed(
+    bucket: Bucket, tmp_path: Path, kind: str
+) -> None:
+    part, changed = "data/cases/part-0.parquet", sample()
+    changed[0]["transcript"] = "Agent: Hello."
+    web = Web({part: bucket.objects[part]})
+    with serving(web) as served:
+        remote = {
+            "object store": f"s3://{NAME}/data/cases",
+            "web server": f"{served.origin}/{part}",
+        }
+        file = eval_file(tmp_path, [MODEL], data=remote[kind])
+        words, env = ("report", file, "-o", tmp_path / "r.json"), bucket.environment
+        assert run("run", file, env=env).returncode == 0
+        assert run(*words, env=env).returncode == 0
+        web.files = {part: table(changed[:30])}
+        bucket.objects |= web.files
+        assert "was made with other data" in refused(*words, env=env).stderr
+
+
 def test_28_4_a_web_server_gets_the_password_of_netrc_and_other_hosts_do_not(
     tmp_path: Path,
 ) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import closing
-from html import unescape
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,20 +14,10 @@ import commands
 from browser import Tab
 from callscore.results import open_results
 from callscore.results.reviews import ItemKey, item_of
+from review_pages import EVAL, GATES, form_of
 from web_server import Served, read_address, serve
 
-EVAL = """
-name: reviewed
-data: sample
-tasks: [text]
-judge: offline
-models:
-  - {name: careful, provider: simulated, params: {seed: 7, fabricated_facts: 0.0}}
-  - {name: hasty, provider: simulated, params: {seed: 7, fabricated_facts: 0.2}}
-"""
-GATES, AUDIT = "/runs/1/review/gates", "/runs/1/review/audit"
-_HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
-_BUTTON = re.compile(r'name="word" value="(\w+)"')
+AUDIT = "/runs/1/review/audit"
 
 
 class People(NamedTuple):
@@ -49,13 +37,6 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
         ada.enter()
         bo.enter()
         yield People(ada, bo, store)
-
-
-def form_of(page: str) -> dict[str, str]:
-    """The hidden fields of the question on a page."""
-    question = page[page.index('class="question"') :]
-    fields = {name: unescape(value) for name, value in _HIDDEN.findall(question)}
-    return fields | {"words": " ".join(_BUTTON.findall(question))}
 
 
 def judged_word(store: Path, form: dict[str, str]) -> str:

@@ -75,7 +75,7 @@ def query(
     from callscore.core.errors import UsageError
     from callscore.export.query import QueryLimits, run_query, tables_of
     from callscore.export.sources import SourceRequest
-    from callscore.results.sources import indexed_source
+    from callscore.results import indexed_source
     from callscore.store.files import check_targets
 
     if output is not None and form == "table":

@@ -68,7 +68,7 @@ def report(
     from callscore.export.sources import SourceRequest, open_source
     from callscore.report.formats import report_format
     from callscore.report.source import ReportOptions
-    from callscore.results.sources import indexed_source
+    from callscore.results import indexed_source
     from callscore.store.files import check_new_folder, check_targets
     from callscore.store.remote_files import is_remote
 

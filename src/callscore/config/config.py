@@ -424,12 +424,15 @@ def _case_files(
     found: list[Path] = []
     for given in entries:
         try:
-            entry = str(local_path(Path(given))) if ":" in given else given
+            path = local_path(Path(given)) if ":" in given else Path(given)
         except UsageError as error:
             raise document.error("data", str(error)) from None
-        place = Path(entry) if is_remote(Path(entry)) else folder / entry
-        is_whole = is_remote(place) or (bool(entry) and place.is_dir() and is_parquet(place))
-        found += [place] if is_whole else _files(document, "data", entry)
+        if ":" in given and is_remote(path):
+            found.append(path)
+        elif given and (folder / path).is_dir() and is_parquet(folder / path):
+            found.append(folder / path)
+        else:
+            found += _files(document, "data", given and str(path))
     cases, lines = parquet_lines(found) if any(map(is_parquet, found)) else (found, {})
     return tuple(dict.fromkeys(cases)), lines
 

@@ -101,10 +101,6 @@ class Events(Protocol):
         """
         ...
 
-    def of_subject(self, subject: bytes) -> Sequence[LoggedEvent]:
-        """The events on a subject, in their order."""
-        ...
-
     def head(self) -> EventHead:
         """The end of the log."""
         ...

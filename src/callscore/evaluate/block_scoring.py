@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -257,6 +257,11 @@ class JoinedBlocks:
         if block.answered_by is not None and answered_by is not None:
             answered_by.join(block.answered_by)
 
+    def take_views(self, block: BlockResult) -> Iterator[CaseView]:
+        """The cases of a block; `add` does not pass them on again."""
+        lines, block.views = block.views.splitlines(), b""
+        yield from map(self._views.decode, lines)
+
     def _write(self, block: BlockResult) -> None:
         sinks = self._sinks
         assert sinks.lines is not None
@@ -269,8 +274,8 @@ class JoinedBlocks:
             for item in block.open_items:
                 sinks.on_open(item)
         if sinks.on_case is not None:
-            for line in block.views.splitlines():
-                sinks.on_case(self._views.decode(line))
+            for view in self.take_views(block):
+                sinks.on_case(view)
         if sinks.on_sub_block is not None:
             for sub_block in block.sub_blocks:
                 sinks.on_sub_block(sub_block)

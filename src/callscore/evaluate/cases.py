@@ -72,8 +72,8 @@ def load_case(
     A line that was `checked` before is read faster and not hashed again.
     """
     case, content = (read_checked_case(line), b"") if checked else read_case(line)
-    task, suite = tasks.get(case.task), suite_of(case.task)
-    if task is None or suite is None:
+    suite = suite_of(case.task)
+    if suite is None:
         near, expected = nearest(case.task, tasks, likeness=0.5), ", ".join(tasks)
         meant = f"did you mean {near}? " if near else ""
         raise DataError(
@@ -82,6 +82,7 @@ def load_case(
             case_id=case.id,
             place=line.place,
         )
+    task = tasks[case.task]
     try:
         reference = task.reference(case)
     except DataError as error:
@@ -183,10 +184,10 @@ def selected_tasks(config: ScoreConfig, found: Collection[str]) -> frozenset[str
 
 def position_of(ids: Mapping[str, int], case_id: str, line: Line) -> int:
     """The position of the case that a line names; raises DataError if there is none."""
-    position = ids.get(case_id)
-    if position is None:
-        raise unknown_case(case_id, line)
-    return position
+    try:
+        return ids[case_id]
+    except KeyError:
+        raise unknown_case(case_id, line) from None
 
 
 def unknown_case(case_id: str, line: Line) -> DataError:

@@ -107,11 +107,15 @@ def _with_attachments(sample: Any) -> Any:
     attached: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
     requests = [
         {key: _attached(event.get(key), attached) for key in ("tools", "output")}
-        for event in sample.get("events") or ()
+        for event in _list(sample.get("events"))
         if isinstance(event, Mapping) and event.get("event") == "model"
     ]
     rest = {key: value for key, value in sample.items() if key != "events"}
     return {**(_attached(rest, attached) if attached else rest), "requests": requests}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _attached(value: Any, attached: Mapping[str, Any]) -> Any:

@@ -84,7 +84,8 @@ class RequestVariants:
         if prompt is None or prompt.schema is None:
             return Variant(api, 0, self._alternating)
         forms = self.apis[api].wire_format.forms(prompt)
-        form = self._forms.get((api, self._digest(prompt.schema)))
+        # Most APIs refuse nothing, and then no schema needs to be hashed.
+        form = self._forms.get((api, self._digest(prompt.schema))) if self._forms else None
         if form is None:
             form = next((n for n, f in enumerate(forms) if self._is_known(api, f)), len(forms))
         return Variant(api, min(form, len(forms) - 1), self._alternating)
@@ -135,11 +136,13 @@ class RequestVariants:
             return None
         forms = self.api(variant).wire_format.forms(request.prompt)
         self._accepted.add((variant.api, forms[variant.form]))
+        if not variant.form:
+            return None
         schema = variant.api, self._digest(request.prompt.schema)
-        if variant.form and schema not in self._forms and len(self._forms) < MAX_REMEMBERED:
+        if schema not in self._forms and len(self._forms) < MAX_REMEMBERED:
             self._refused.update((variant.api, form) for form in forms[: variant.form])
             self._forms[schema] = variant.form
-        return forms[variant.form] if variant.form else None
+        return forms[variant.form]
 
 
 def _digest(schema: JsonObject) -> bytes:

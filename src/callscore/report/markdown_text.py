@@ -11,10 +11,10 @@ from callscore.report.safe_text import plain
 MAX_STATEMENT_LENGTH = 800
 
 _TICKS = re.compile("`+")
-_PLAIN = r"(?:[A-Za-z0-9 .,;()$%×·–—?'\"+-]|[≈=]{0,2}\[[-0-9., –]+\](?!\())*"
+_PLAIN = r"(?:[A-Za-z0-9 .,;()$%×·–—?'\"+-]|(?<= )/(?= )|[≈=]{0,2}\[[-0-9., –]+\](?!\())*"
 _SENTENCE = re.compile(rf"(?:[A-Za-z]|[0-9]+(?= )){_PLAIN}(: {_PLAIN})*")
-"""Words, numbers, intervals in brackets and punctuation. A colon must be followed by a space, which
-excludes links; a number at the start too, which excludes lists."""
+"""Words, numbers, intervals in brackets and punctuation. A colon must be followed by a space, and
+a slash be between two, which excludes links; a number at the start too, which excludes lists."""
 
 
 def code(text: str, max_length: int = 80, *, in_table: bool = True) -> str:

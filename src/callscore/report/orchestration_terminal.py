@@ -264,11 +264,17 @@ def _conversation_section(of: str, found: Json) -> Iterator[str]:
 
 
 _KEY_METRICS = ("Average", "Plan", "FC", "Call Rejection Classification Accuracy")
-_MODEL_HEADINGS = ("model", "Average", "Plan", "FC", "call/reject", "progress", "tokens", "cost")
+_MODEL_HEADINGS = (
+    *("model", "Average", "Plan", "FC", "call/reject"),
+    *("success", "progress", "tokens", "cost"),
+)
 
 
 def model_table(documents: Mapping[str, Json]) -> list[str]:
-    """Return one row per model, sorted by Average; nothing if there are fewer than two models."""
+    """Return one row per model, sorted by Average, without plans by the mean of the other two.
+
+    Nothing if there are fewer than two models.
+    """
     if len(documents) < 2:
         return []
     rows = sorted(documents.items(), key=lambda entry: (-_average(entry[1]), entry[0]))
@@ -281,8 +287,11 @@ def model_table(documents: Mapping[str, Json]) -> list[str]:
 
 
 def _average(document: Json) -> float:
-    average = _headline(document)["Average"]
-    return -1.0 if average is None else average
+    numbers = _headline(document)
+    if numbers["Average"] is not None:
+        return float(numbers["Average"])
+    known = [numbers[key] for key in _KEY_METRICS[1:] if numbers[key] is not None]
+    return fmean(known) if known else -1.0
 
 
 def _headline(document: Json) -> Json:
@@ -298,9 +307,10 @@ def _results(document: Json) -> Sequence[Json]:
 def _model_row(model: str, document: Json) -> list[str]:
     numbers = _headline(document)
     extensions = [result["x_extension"] for result in _results(document)]
-    rates = [extension.get("runs", {}).get("progress_rate") for extension in extensions]
+    runs = [extension.get("runs", {}) for extension in extensions]
+    rates = [_mean([of.get(key) for of in runs]) for key in ("scenario_success", "progress_rate")]
     used = [extension.get("usage") for extension in extensions]
-    return [model, *(_number(numbers[key]) for key in _KEY_METRICS), _mean(rates), *_usage(used)]
+    return [model, *(_number(numbers[key]) for key in _KEY_METRICS), *rates, *_usage(used)]
 
 
 def _mean(values: Sequence[float | None]) -> str:

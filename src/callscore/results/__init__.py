@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from callscore.evaluate.block_scoring import Workers
+    from callscore.report.source import ReportSource
     from callscore.results.stored_results import StoredResults
     from callscore.store.address import StoreAddress
 
@@ -19,3 +23,23 @@ def open_results(store: StoreAddress, eval_file: Path | None = None) -> StoredRe
     from callscore.results.stored_results import StoredResults  # loads SQLite and the suites
 
     return StoredResults(store, eval_file)
+
+
+@contextmanager
+def indexed_source(
+    run_id: int, store: StoreAddress, eval_file: Path | None, workers: Workers
+) -> Iterator[ReportSource]:
+    """The source of a stored run, from its index; the run is scored once if the index is stale.
+
+    A store that cannot be written keeps no index: its run is scored each time.
+    """
+    from callscore.export.sources import run_source
+
+    with closing(open_results(store, eval_file)) as results:
+        if results.keeps_index:
+            if not results.is_fresh(run_id):
+                results.refresh(run_id, workers)
+            yield results.source(run_id)
+            return
+    with run_source(run_id, store, eval_file, workers) as source:
+        yield source

@@ -48,11 +48,6 @@ def build_index(
             writer.finish(rescored.result, fingerprint, source, WithCard(scored[0], people))
 
 
-def build_command(store: Path, run_id: int) -> list[str]:
-    """The command that brings the index of a run up to date in a process of its own."""
-    return [sys.executable, "-m", __name__, str(store), str(run_id)]
-
-
 def main(store: str, run_id: str) -> int:
     """Bring the index of a run up to date; prints why that is not possible."""
     from contextlib import closing

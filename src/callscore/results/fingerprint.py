@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from functools import cache
-from importlib.metadata import entry_points
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
-from callscore.config.config import EvalConfig
+from callscore.core.errors import UsageError
 from callscore.core.plugins import Group
-from callscore.export.provenance import versions
 from callscore.store.index_tables import SCHEMA
+from callscore.store.parquet_cases import version_of
+from callscore.store.remote_files import is_remote, shown
+from callscore.store.scenario_files import card_files, scenario_files
+
+if TYPE_CHECKING:
+    from callscore.config.config import EvalConfig
 
 LOCAL_ENCODER = "sentence_transformers"
 """The package that the embedder `auto` uses if it is installed."""
@@ -34,12 +38,18 @@ def fingerprint(progress: str, config: EvalConfig, people: bytes = b"") -> str:
 
 def with_people(data: str, people: bytes) -> str:
     """The fingerprint of a run and its data, with these verdicts of people."""
-    return f"{data}{SEPARATOR}{_hash(people)}"
+    return f"{data}{SEPARATOR}{_hash_of_people(people)}"
 
 
 def data_in(found: str) -> str:
     """The part of a fingerprint that does not depend on verdicts of people."""
     return found.rpartition(SEPARATOR)[0]
+
+
+@lru_cache(maxsize=4)
+def _hash_of_people(lines: bytes) -> str:
+    """The hash of lines that stay the same from page to page, and may be megabytes."""
+    return _hash(lines)
 
 
 def _hash(raw: bytes) -> str:
@@ -51,16 +61,26 @@ def progress_in(found: str) -> str:
     return data_in(data_in(found))
 
 
-def _files(config: EvalConfig) -> Iterator[tuple[str, int, int]]:
+def _files(config: EvalConfig) -> Iterator[tuple[str, int | str, int]]:
     named = [path for path in config.files if isinstance(path, Path) and path != config.store]
-    folders = [folder for data in config.scenarios for folder in (data.scenarios, data.cards)]
     yield from _stamps([*named, *config.outside])
-    for folder in folders:
-        yield from _stamps(sorted(folder.glob("*.json")) if folder.is_dir() else [folder])
+    for data in config.scenarios:
+        yield from _stamps(_files_in(data.scenarios, scenario_files))
+        yield from _stamps(_files_in(data.cards, card_files))
 
 
-def _stamps(paths: Iterable[Path]) -> Iterator[tuple[str, int, int]]:
+def _files_in(folder: Path, find: Callable[[Path], list[Path]]) -> list[Path]:
+    try:
+        return find(folder)
+    except UsageError:
+        return [folder]
+
+
+def _stamps(paths: Iterable[Path]) -> Iterator[tuple[str, int | str, int]]:
     for path in dict.fromkeys(paths):
+        if is_remote(path):
+            yield shown(path), version_of(path), 0
+            continue
         try:
             found = path.stat()
         except OSError:
@@ -72,10 +92,15 @@ def _stamps(paths: Iterable[Path]) -> Iterator[tuple[str, int, int]]:
 @cache
 def _installed() -> list[str]:
     """Versions of what computes scores, and the extensions that are installed."""
+    from importlib.metadata import entry_points  # imported here: the server starts without it
+
+    from callscore.export.provenance import versions
+
+    found = entry_points()  # reads a file of every installed package, so once for all groups
     extensions = [
         f"{point.group}:{point.name}={point.value} {point.dist.version if point.dist else ''}"
         for group in get_args(Group)
-        for point in entry_points(group=group)
+        for point in found.select(group=group)
     ]
     encoder = [LOCAL_ENCODER] if find_spec(LOCAL_ENCODER) is not None else []
     return [f"{name} {number}" for name, number in versions().items()] + extensions + encoder

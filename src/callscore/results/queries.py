@@ -63,16 +63,17 @@ def matrix_cell(cell: CellRow, metric: str, ratings: Ratings) -> MatrixCell:
 
 def matrix_row(found: FoundCase, cells: Sequence[MatrixCell]) -> MatrixRow:
     """A case with a cell per model."""
+    head = found.head
     return MatrixRow(
         found.place,
-        found.case_id,
-        found.call_id,
-        found.task,
-        found.lang,
-        msgspec.json.decode(found.tags),
-        found.turns,
-        found.gold,
-        [mark for mark, bit in MARKS.items() if found.marks & bit],
+        head.case_id,
+        head.call_id,
+        head.task,
+        head.lang,
+        msgspec.json.decode(head.tags),
+        head.turns,
+        head.gold,
+        [mark for mark, bit in MARKS.items() if head.marks & bit],
         cells,
         f"{found.value!r}~{found.place}",
     )

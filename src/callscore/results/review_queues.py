@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from threading import Lock
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -22,7 +22,6 @@ from callscore.core.events import (
 )
 from callscore.core.judging import Question
 from callscore.evaluate.rubrics import rubric_library
-from callscore.judges.calibration import Calibration, LabelledItem, calibrate
 from callscore.judges.rubric import Rubric
 from callscore.results.port import Results, VerdictFilter, VerdictItem
 from callscore.results.review_log import AUDIT
@@ -30,6 +29,9 @@ from callscore.results.reviews import ItemKey, RunReviewer, key_of
 from callscore.store.address import open_store
 from callscore.store.worklists import OpenItem
 from callscore.suites.registry import rules_for
+
+if TYPE_CHECKING:
+    from callscore.judges.calibration import Calibration
 
 DOUBTS, OPEN = "doubts", "open"
 MOST_LOOKED_AT = 100
@@ -281,6 +283,8 @@ class JudgeAgreement(NamedTuple):
 
 def judge_agreement(results: Results, run: int) -> JudgeAgreement:
     """Agreement from the audit queue alone: disputed items are no sample        STATS §5"""
+    from callscore.judges.calibration import LabelledItem, calibrate  # the server starts without
+
     items = audit_items(results, run)
     groups: dict[tuple[str, str], list[AuditItem]] = {}
     rubrics: dict[str, Rubric] = {}

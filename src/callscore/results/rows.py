@@ -16,17 +16,16 @@ from callscore.core.spec import Spec
 from callscore.report.details.decoded_case import tags_of
 from callscore.report.details.slices import score_or_zero
 from callscore.report.source import Answer, CaseView
-from callscore.store.index_rows import CaseRow, CellRow, VerdictRow
+from callscore.store.index_rows import CaseHead, CaseRow, CellRow, VerdictRow
 from callscore.store.results_filter import FAR_APART, MARKS, STATUSES
 
 WORST_FIRST = ("error", "not_run", "invalid", "incomplete", "valid")
 MAX_GOLD = 80
 """Characters of the expected outcome that a list shows."""
 SCORE = "score"
-NONE = "[]"
-"""An empty list in JSON."""
 
 _encode = msgspec.json.Encoder().encode
+NO_TEXTS = _encode([]).decode()
 decode_view = msgspec.json.Decoder(CaseView).decode
 """The case in a row; its answers may lack their replies."""
 
@@ -57,14 +56,16 @@ def case_row(
     spread = max(scores) - min(scores) if scores else 0.0
     return CaseRow(
         place,
-        case.id,
-        str(case.id if case.call_id is None else case.call_id),
-        case.task,
-        case.lang or "",
-        _json(tags_of(case)),
-        len(said),
-        gold_words(case),
-        marks_of(cells, spread),
+        CaseHead(
+            case.id,
+            str(case.id if case.call_id is None else case.call_id),
+            case.task,
+            case.lang or "",
+            _json(tags_of(case)),
+            len(said),
+            gold_words(case),
+            marks_of(cells, spread),
+        ),
         math.fsum(scores) / len(scores) if scores else None,
         spread,
         "\n".join([turn.text for turn in said]),
@@ -203,7 +204,7 @@ def _is_disputed(verdicts: Sequence[Verdict]) -> bool:
 
 
 def _distinct(texts: Sequence[str]) -> str:
-    return _json(list(dict.fromkeys(texts))) if texts else NONE
+    return _json(list(dict.fromkeys(texts))) if texts else NO_TEXTS
 
 
 def _json(value: object) -> str:

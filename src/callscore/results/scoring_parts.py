@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from callscore.core.blocks import BlockSize
 from callscore.core.scorecard import Scorecard
-from callscore.evaluate.judging import JudgedBlock
-from callscore.evaluate.model_identity import ModelIdentities
-from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.processes.value_bytes import from_bytes, to_bytes
 from callscore.report.source import Provenance, ReportSource
-from callscore.runner.prepare import ScoredParts
 from callscore.stats.contributions import Contributions, TaskContributions
 from callscore.store.index_rows import FAST
+
+if TYPE_CHECKING:
+    from callscore.evaluate.judging import JudgedBlock
+    from callscore.evaluate.model_identity import ModelIdentities
+    from callscore.evaluate.scoring_pass import ScoringResult
+    from callscore.runner.prepare import ScoredParts
 
 SUB_BLOCKS, BLOCKS, EVERYTHING = 0, 1, 2
 """The levels of sums."""
@@ -82,6 +85,9 @@ def keep_scoring(
     parts: ScoredParts, card: Scorecard, notes: Sequence[str], cases: tuple[BlockSize, int]
 ) -> KeptScoring:
     """What is kept of a scoring; `cases` are the size of blocks and the number of calls."""
+    from callscore.evaluate.judging import JudgedBlock
+    from callscore.evaluate.model_identity import ModelIdentities
+
     calls = msgspec.structs.replace(parts.results[0], tallies={}, leaks={}, judged={})
     runner = parts.judge_runner
     judged, judged_by = None, ModelIdentities()

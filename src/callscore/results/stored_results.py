@@ -6,22 +6,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
-from callscore.config.config import EvalConfig
 from callscore.core.case import Case, Reply
 from callscore.core.errors import CallscoreError, UsageError
 from callscore.core.events import LoggedEvent
 from callscore.core.scorecard import CaseResult
-from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
-from callscore.evaluate.case_steps import reply_text
-from callscore.export.sources import TaskPromptBuilder, read_as
 from callscore.report.source import Answer, CaseView, ReportSource
-from callscore.results.comparison_data import CaseResults, KeptContributions, KeptResults
 from callscore.results.counts import count_cases
-from callscore.results.fingerprint import data_in, progress_in
+from callscore.results.fingerprint import data_in
 from callscore.results.port import (
     PAGE_ROWS,
     QUEUES,
@@ -49,26 +44,27 @@ from callscore.results.queries import (
     matrix_row,
     parse_key,
 )
-from callscore.results.reading import card_read_with
 from callscore.results.review_log import ItemOfReply, ReviewLog, StaleReviews
 from callscore.results.rows import decode_view
+from callscore.results.run_list import RunList
 from callscore.results.scoring_parts import Head, KeptCard, decode_card, decode_head
 from callscore.results.updates import ScoringUpdates
 from callscore.store.address import StoreAddress, open_store
 from callscore.store.files import lines_of
 from callscore.store.index_rows import FoundCase, Scoring, VerdictsWanted
-from callscore.store.input_records import read_case, read_case_head
 from callscore.store.protocol import Store
 from callscore.store.results_filter import CaseFilter
 from callscore.store.results_index import open_index
-from callscore.store.run_records import Failure, RunRecord
+from callscore.store.run_records import RunRecord
 from callscore.store.worklists import OpenItem
 from callscore.suites.registry import template_of
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from callscore.config.config import EvalConfig
+    from callscore.evaluate.block_scoring import Workers
+    from callscore.results.comparison_data import KeptContributions, KeptResults
 
-_encode_record = msgspec.json.Encoder().encode
-_decode_record = msgspec.json.Decoder(RunRecord).decode
+T = TypeVar("T")
 
 
 class StoredResults:
@@ -85,7 +81,10 @@ class StoredResults:
         self._lock = RLock()
         self._store: Store = open_store(store, only_reading=True)
         self._index = open_index(store, most_s)
-        self._updates = ScoringUpdates((store, eval_file), self._index, self._reading, self._record)
+        self._runs = RunList(self._index, self._reading, self._head)
+        self._updates = ScoringUpdates(
+            (store, eval_file), self._index, self._reading, self._runs.record
+        )
         self._counts = _OfNewest[ReportCounts]()
         self._heads = _OfNewest[Head]()
         self._cards = _OfNewest[KeptCard]()
@@ -106,80 +105,15 @@ class StoredResults:
 
     def runs(self) -> Sequence[RunLine]:
         """Every run, newest first."""
-        newest = self._index.all_newest()
-        return [
-            self._line(record, newest.get(record.id), progress)
-            for record, progress in self._records()
-        ]
+        return self._runs.lines()
 
     def records(self) -> list[RunRecord]:
         """Every run as the store has it, newest first; runs that have ended are counted once."""
-        return [record for record, _ in self._records()]
-
-    def _records(self) -> list[tuple[RunRecord, str]]:
-        kept = self._index.kept_records()
-        found: list[tuple[RunRecord, str]] = []
-        with self._reading() as store:
-            for run, progress in store.progress().items():
-                raw = kept.get((run, progress))
-                record = store.run(run) if raw is None else _decode_record(raw)
-                if raw is None and not progress.startswith("running/"):
-                    self._index.keep_record(run, progress, _encode_record(record))
-                found.append((record, progress))
-        return found
+        return [record for record, _ in self._runs.records()]
 
     def run(self, run: int) -> RunLine:
         """One run; raises UsageError if it does not exist."""
-        record, progress = self._record(run)
-        return self._line(record, self._index.newest(run), progress)
-
-    def _record(self, run: int) -> tuple[RunRecord, str]:
-        with self._reading() as store:
-            progress = store.progress().get(run, "")
-            kept = self._index.kept_records().get((run, progress))
-            record = store.run(run) if kept is None else _decode_record(kept)
-            if kept is None and not progress.startswith("running/"):
-                self._index.keep_record(run, progress, _encode_record(record))
-            return record, progress
-
-    def _line(self, record: RunRecord, scoring: Scoring | None, progress: str) -> RunLine:
-        """Of lists: whether the files have changed is not looked up."""
-        state: State = "missing"
-        head: Head | None = None
-        if scoring is not None:
-            head = self._head(scoring)
-            state = "fresh" if progress_in(scoring.fingerprint) == progress else "stale"
-        if state != "fresh" and self._index.is_building(record.id):
-            state = "building"
-        header = record.header
-        return RunLine(
-            id=record.id,
-            name=header.name,
-            eval_file=header.eval_file,
-            status=record.status,
-            started_at=record.started_at,
-            finished_at=record.finished_at,
-            total=header.total,
-            answered=record.answered,
-            failed=record.failed,
-            cost_usd=record.cost_usd,
-            judge_usd=record.judge_usd,
-            uncertain_usd=record.uncertain_usd,
-            state=state,
-            leader=None if head is None else head.leader,
-            leader_final=None if head is None else head.leader_final,
-            race=record.race,
-            failures=self._failures(record),
-            unstored=header.unstored,
-            held_since=None if record.holder is None else record.holder.since,
-        )
-
-    def _failures(self, record: RunRecord) -> Sequence[Failure]:
-        """Why requests of a running run have failed."""
-        if record.status != "running" or not record.failed:
-            return ()
-        with self._reading() as store:
-            return store.failures(record.id)
+        return self._runs.line(run)
 
     def version(self, run: int) -> str:
         """Changes whenever anything that screens show of the run changes."""
@@ -209,11 +143,11 @@ class StoredResults:
             scoring is None or self._head(scoring).values_only
         )
 
-    def build(self, run: int, workers: Workers = ONE_PROCESS) -> None:
+    def build(self, run: int, workers: Workers | None = None) -> None:
         """Score the whole run now, and wait for it."""
         self._updates.build(run, workers)
 
-    def refresh(self, run: int, workers: Workers = ONE_PROCESS) -> None:
+    def refresh(self, run: int, workers: Workers | None = None) -> None:
         """Bring the index of a run up to date, with its intervals, and wait for it."""
         self._updates.refresh(run, workers)
 
@@ -265,6 +199,8 @@ class StoredResults:
 
     def source(self, run: int) -> ReportSource:
         """What reports read of a run, as it is in the index."""
+        from callscore.export.sources import TaskPromptBuilder
+
         scoring = self._scoring(run)
         kept = self._card(scoring)
         config = self.config(run)
@@ -280,10 +216,13 @@ class StoredResults:
 
     def read_with(self, run: int, reading: Reading) -> ReportSource:
         """The same with other weights, workload or rule of decision; computes intervals again."""
+        from callscore.export.sources import read_as
+        from callscore.results.reading import card_read_with
+
         source = self.source(run)
         if not reading.changes_scores:
             return read_as(source, reading.decide)
-        config, (record, _) = self._updates.scoring_config(run), self._record(run)
+        config, (record, _) = self._updates.scoring_config(run), self._runs.record(run)
         card = card_read_with(self._index, self._scoring(run), record, config, reading)
         return msgspec.structs.replace(
             source,
@@ -295,6 +234,8 @@ class StoredResults:
     def contributions(self, run: int) -> KeptContributions:
         """By model, what its calls add to its scores."""
         scoring = self._scoring(run)
+        from callscore.results.comparison_data import KeptContributions
+
         return KeptContributions(self._index, scoring.id, self._card(scoring).card)
 
     def results(
@@ -302,6 +243,8 @@ class StoredResults:
     ) -> Mapping[str, KeptResults]:
         """By model and case, the results of a run, each as `change` returns it."""
         scoring = self._scoring(run)
+        from callscore.results.comparison_data import CaseResults, KeptResults
+
         cases = CaseResults(self._index, scoring.id, change)
         return {model: KeptResults(model, cases) for model in self._head(scoring).models}
 
@@ -398,6 +341,8 @@ class StoredResults:
 
     def _has_changed(self, run: int, scoring: Scoring, case: Case) -> bool:
         """Whether a case file has another case by this id now, or none."""
+        from callscore.store.input_records import read_case, read_case_head
+
         try:
             if data_in(scoring.fingerprint) == self._updates.data(run):
                 return False
@@ -541,4 +486,6 @@ def _lacks_reply(answer: Answer) -> bool:
 def _with_reply(answer: Answer, reply: object) -> Answer:
     if not isinstance(reply, Reply):
         return answer
+    from callscore.evaluate.case_steps import reply_text
+
     return msgspec.structs.replace(answer, text=reply_text(reply), tool_calls=reply.tool_calls)

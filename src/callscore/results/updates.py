@@ -3,40 +3,23 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
-from functools import partial
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from threading import RLock, Thread
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from callscore.config.config import EvalConfig
-from callscore.config.score import ScoreConfig
 from callscore.core.errors import CallscoreError, UsageError
 from callscore.core.events import GivenReview, Review, standing_reviews
 from callscore.core.task import SCENARIO
-from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
-from callscore.evaluate.cases import CaseReader
-from callscore.evaluate.given_verdicts import VerdictIndex, index_verdicts
-from callscore.evaluate.judge_client import Billing, JudgeCalls
-from callscore.evaluate.judge_setup import open_judge_runner
-from callscore.evaluate.judging import JudgeRunner
-from callscore.evaluate.labels import LabelIndex, index_labels
-from callscore.evaluate.reply_source import CaseReplies
 from callscore.report.source import CaseView
-from callscore.results.build import build_command, build_index
 from callscore.results.fingerprint import data_in, fingerprint, with_people
 from callscore.results.review_log import AUDIT, ItemOfReply, ReviewLog, StaleReviews
 from callscore.results.rows import decode_view
 from callscore.results.scoring_parts import decode_head
-from callscore.results.single_case import RunOfCases, ScoredAsAWhole, VerdictFiles
-from callscore.results.verdict_changes import (
-    RunOfReviews,
-    open_items_of,
-    with_intervals,
-    with_verdicts,
-)
 from callscore.runner.people import (
     PeopleVerdicts,
     PlacedLine,
@@ -45,16 +28,19 @@ from callscore.runner.people import (
     reference_hash,
     references_of,
 )
-from callscore.runner.prepare import PricedModel, RunOptions, prepare, price_of
-from callscore.runner.replies import RunReplies
-from callscore.runner.run import check_data
 from callscore.runner.run_key import RunKey
-from callscore.runner.stored_runs import config_of_run
 from callscore.store.address import StoreAddress
+from callscore.store.index_rows import Scoring
 from callscore.store.protocol import Store
 from callscore.store.results_index import ResultsIndex
 from callscore.store.run_records import RunRecord
 from callscore.store.worklists import OpenItem
+
+if TYPE_CHECKING:  # what scores is imported when a run is scored: the server starts without it
+    from callscore.config.config import EvalConfig
+    from callscore.config.score import ScoreConfig
+    from callscore.evaluate.block_scoring import Workers
+    from callscore.results.reviewed_run import RunOfReviews
 
 Reading = Callable[[], AbstractContextManager[Store]]
 RecordOf = Callable[[int], tuple[RunRecord, str]]
@@ -123,6 +109,8 @@ class ScoringUpdates:
         known = self._configs.get(run)
         if known is not None and _stamp(known[1].path) == known[0]:
             return known[1]
+        from callscore.runner.stored_runs import config_of_run
+
         config = config_of_run(record, self._address, self._eval_file)
         self._configs[run] = (_stamp(config.path), config)
         return config
@@ -220,11 +208,9 @@ class ScoringUpdates:
         if data == self._checked.get(run):
             return
         if scoring is None or data_in(scoring.fingerprint) != data:
-            record, _ = self._record(run)
-            key = RunKey.parse(record.header.config_hash)
-            options = RunOptions(limit=key.limit, weights=key.weights)
-            with closing(prepare(self.config(run), options, sending=False)) as prepared:
-                check_data(prepared, record)
+            from callscore.results.reviewed_run import check_data_of_run
+
+            check_data_of_run(self._record(run)[0], self.config(run))
         self._checked[run] = data
 
     def _look_up_references(self, run: int, known: _PeopleOfRun, cases: set[str]) -> None:
@@ -255,6 +241,8 @@ class ScoringUpdates:
         """The items of the replies to a case that await a verdict; of a step, none are listed."""
         if view.case.task == SCENARIO:
             return []
+        from callscore.results.verdict_changes import open_items_of
+
         with self._changing:
             return open_items_of(self._run(run), view, self.people(run))
 
@@ -269,10 +257,13 @@ class ScoringUpdates:
 
     # Updates
 
-    def build(self, run: int, workers: Workers = ONE_PROCESS) -> None:
+    def build(self, run: int, workers: Workers | None = None) -> None:
         """Score the whole run now, and wait for it."""
-        data = self.data(run)
-        build_index(self._index, data, run, self._address, self._eval_file, workers)
+        from callscore.evaluate.block_scoring import ONE_PROCESS
+        from callscore.results.build import build_index
+
+        data, number = self.data(run), workers or ONE_PROCESS
+        build_index(self._index, data, run, self._address, self._eval_file, number)
 
     def catch_up(self, run: int) -> bool:
         """Score the run with the verdicts of people now; False if that needs a full pass."""
@@ -287,14 +278,24 @@ class ScoringUpdates:
                     return True
                 if self._as_a_whole.get(run) == found:
                     return False
-                try:
-                    if with_verdicts(self._index, scoring, self._run(run), people):
-                        return True
-                except ScoredAsAWhole:
+                changed = self._change(scoring, people)
+                if changed is None:
                     self._as_a_whole[run] = found
                     return False
+                if changed:
+                    return True
 
-    def refresh(self, run: int, workers: Workers = ONE_PROCESS) -> None:
+    def _change(self, scoring: Scoring, people: PeopleVerdicts) -> bool | None:
+        """Whether a scoring has these verdicts now; None if that needs a full pass."""
+        from callscore.results.single_case import ScoredAsAWhole
+        from callscore.results.verdict_changes import with_verdicts
+
+        try:
+            return with_verdicts(self._index, scoring, self._run(scoring.run), people)
+        except ScoredAsAWhole:
+            return None
+
+    def refresh(self, run: int, workers: Workers | None = None) -> None:
         """Bring the scoring of a run up to date, with its intervals, and wait for it."""
         while True:
             if not self.catch_up(run):
@@ -302,6 +303,8 @@ class ScoringUpdates:
             scoring = self._index.newest(run)
             if scoring is None or not decode_head(scoring.head).values_only:
                 return
+            from callscore.results.verdict_changes import with_intervals
+
             if with_intervals(self._index, scoring, self._run(run)) and self.is_fresh(run):
                 return
 
@@ -310,60 +313,13 @@ class ScoringUpdates:
         data = self.data(run)
         known = self._runs.get(run)
         if known is None or known[0] != data:
-            known = self._runs[run] = (data, self._open_run(run))
+            from callscore.results.reviewed_run import open_run
+
+            record, _ = self._record(run)
+            configs = self.config(run), self.scoring_config(run)
+            opened = self._stack.enter_context(open_run(record, *configs, self._reading))
+            known = self._runs[run] = (data, opened)
         return known[1]
-
-    def _open_run(self, run: int) -> RunOfReviews:
-        record, _ = self._record(run)
-        config, scoring = self.config(run), self.scoring_config(run)
-        specs = sorted(config.models, key=lambda spec: spec.name)
-        models = [
-            PricedModel(msgspec.structs.replace(spec, price=price_of(spec))) for spec in specs
-        ]
-        runner: JudgeRunner | None = None
-        judging: Callable[[], AbstractContextManager[JudgeRunner]] | None = None
-        if scoring.sends_requests:
-            judging = partial(self._stored_judge, scoring)
-            stored = JudgeCalls(None, Billing(sends=False))
-            runner = self._stack.enter_context(open_judge_runner(scoring, stored))
-        elif scoring.is_judged:
-            runner = self._stack.enter_context(open_judge_runner(scoring))
-
-        def replies(case_id: str) -> CaseReplies:
-            with self._reading() as store:
-                return RunReplies(store, run, models, config.repeats).of_case(case_id)
-
-        origins = {model.spec.name: model.spec.provider for model in models if not model.online}
-        names = [spec.name for spec in specs]
-        files = self._verdict_files(scoring, names)
-        cases = RunOfCases(scoring, names, origins, runner, 0, files, judging)
-        values = cases._replace(config=msgspec.structs.replace(scoring, intervals=False))
-        return RunOfReviews(record, cases, values, replies)
-
-    @contextmanager
-    def _stored_judge(self, config: ScoreConfig) -> Iterator[JudgeRunner]:
-        """A judge that is a model; what it said is read from the store, and nothing is sent."""
-        with (
-            self._reading() as store,
-            store.open_cache() as stored,
-            open_judge_runner(config, JudgeCalls(stored, Billing(sends=False))) as runner,
-        ):
-            yield runner
-
-    def _verdict_files(self, config: ScoreConfig, models: Sequence[str]) -> VerdictFiles:
-        """The verdicts and labels in the files of a run; they stay open."""
-        if not (config.verdicts or config.labels):
-            return VerdictFiles()
-        ids = CaseReader(config).positions
-        given, labels = VerdictIndex(), LabelIndex()
-        if config.verdicts:
-            given = index_verdicts(config, ids, models)
-        if config.labels:
-            labels = index_labels(config, ids, models)
-        for lines in (given.lines, labels.lines):
-            if lines is not None:
-                self._stack.callback(lines.close)
-        return VerdictFiles(given, labels, ids)
 
     # In the background
 
@@ -397,7 +353,7 @@ class ScoringUpdates:
 
     def _update_in_process(self, run: int, store: Path) -> None:
         """Update in another process, so that scoring does not delay who reads."""
-        command = build_command(store.absolute(), run)
+        command = [sys.executable, "-m", "callscore.results.build", str(store.absolute()), str(run)]
         process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
         self._processes[run] = process
         _, errors = process.communicate()

@@ -8,7 +8,7 @@ contributions, and follow on their own.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from operator import iadd
 from typing import NamedTuple
@@ -18,7 +18,6 @@ import msgspec
 from callscore.core.scorecard import Scorecard
 from callscore.evaluate.judging import JudgedBlock, JudgeRunner
 from callscore.evaluate.reply_measurer import ScoringOptions
-from callscore.evaluate.reply_source import CaseReplies
 from callscore.evaluate.scorecards import joint_scorecard, scorecard
 from callscore.evaluate.scorer import Scorer, Sinks
 from callscore.evaluate.scoring_pass import ScoringResult, scoring_options
@@ -34,6 +33,7 @@ from callscore.evaluate.sums import Sums
 from callscore.processes.value_bytes import to_bytes
 from callscore.report.source import CaseView, DataFile, Provenance
 from callscore.results.fingerprint import data_in, with_people
+from callscore.results.reviewed_run import RunOfReviews
 from callscore.results.rows import case_row, decode_view, encode_view
 from callscore.results.scoring_parts import (
     BLOCKS,
@@ -71,17 +71,6 @@ MOST_CASES = 64
 """With changes in more cases, the run is scored again as a whole, in the background."""
 
 ON_ITS_OWN = "is measured in another way on its own"
-
-
-class RunOfReviews(NamedTuple):
-    """A stored run whose verdicts change."""
-
-    record: RunRecord
-    cases: RunOfCases
-    values: RunOfCases
-    """The same without intervals."""
-    replies: Callable[[str], CaseReplies]
-    """The replies to a case, at the prices of the run."""
 
 
 class _PeopleLine(msgspec.Struct):

@@ -16,7 +16,7 @@ from callscore.evaluate.sub_blocks import KeptSubBlock, decode_sums, encode_sums
 from callscore.evaluate.sums import Sums
 from callscore.report.source import Cases, CaseView, ReportSource
 from callscore.results.fingerprint import data_in
-from callscore.results.rows import SCORE, case_row
+from callscore.results.rows import NO_TEXTS, SCORE, case_row
 from callscore.results.scoring_parts import (
     BLOCKS,
     EVERYTHING,
@@ -127,10 +127,10 @@ class IndexWriter:
         case = view.case
         row = case_row(view, self._place, self._spec(case.task), verdicts, is_step=is_step)
         self._tasks[case.task] = None
-        if row.lang:
-            self._langs.add(row.lang)
-        if row.tags != "[]":
-            self._tags.update(msgspec.json.decode(row.tags))
+        if row.head.lang:
+            self._langs.add(row.head.lang)
+        if row.head.tags != NO_TEXTS:
+            self._tags.update(msgspec.json.decode(row.head.tags))
         for answer in view.answers:
             self._models[answer.model] = None
             if not answer.result.metrics.keys() <= self._metrics.keys():

@@ -48,8 +48,6 @@ class Estimate(msgspec.Struct, frozen=True):
     most_output_tokens: int = 0
     cost_usd: float | None = None
     most_cost_usd: float | None = None
-    longest_reply_tokens: int = 0
-    """The most tokens that a single reply may have, already paid or not."""
 
 
 def dry_run(prepared: PreparedRun) -> list[Estimate]:
@@ -285,5 +283,4 @@ class _ModelCount:
             most_output_tokens=self._most,
             cost_usd=price.of(self._input, self._expected) if price is not None else None,
             most_cost_usd=price.of(self._most_input, self._most) if price is not None else None,
-            longest_reply_tokens=self.longest,
         )

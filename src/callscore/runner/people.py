@@ -7,19 +7,19 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from callscore.config.config import EvalConfig
 from callscore.core.case import Case
 from callscore.core.events import GivenReview, read_reviews, standing_reviews
 from callscore.core.judging import Verdict
-from callscore.evaluate.given_verdicts import verdict_record
 from callscore.store.files import lines_of
-from callscore.store.input_records import read_case, read_case_head
 from callscore.store.protocol import Store
 from callscore.store.verdict_records import to_file_record
+
+if TYPE_CHECKING:
+    from callscore.config.config import EvalConfig
 
 
 class PeopleVerdicts(NamedTuple):
@@ -40,6 +40,8 @@ def references_of(config: EvalConfig, case_ids: Collection[str]) -> Mapping[str,
     found: dict[str, str] = {}
     if not case_ids or not config.scoring.cases:
         return found
+    from callscore.store.input_records import read_case, read_case_head
+
     for line in lines_of(config.scoring.case_sources):
         case_id = read_case_head(line).id
         if case_id in case_ids:
@@ -99,6 +101,8 @@ def reference_hash(case: Case) -> str:
 
 
 def _line(given: GivenReview, model: str, rep: int) -> bytes:
+    from callscore.evaluate.given_verdicts import verdict_record
+
     review = given.review
     verdict = Verdict(
         review.metric, review.item, review.word, text=review.text, quote=review.quote,

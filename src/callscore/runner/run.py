@@ -387,25 +387,23 @@ def _open_run(prepared: PreparedRun) -> Iterator[_RunStatus]:
                 raise UsageError(f"{describe_change(change)}; --yes starts the new run")
             resume = change is None
         run = _RunStatus(store, store.open_run(header, resume=resume))
-        ended_by: BaseException | None = None
+        failed, unused = "", False
         try:
             yield run
-        except (PreflightFailed, StoreError) as error:
-            ended_by = error
+        except PreflightFailed:
+            unused = True
+            raise
+        except StoreError as error:
+            failed = str(error)  # says what is lost
             raise
         finally:
-            _end(run, ended_by)
-
-
-def _end(run: _RunStatus, ended_by: BaseException | None) -> None:
-    """Record how a run ended; a store that failed before has said why, and what is lost."""
-    try:
-        run.ledger.end(run.status)
-    except StoreError as later:
-        first = str(ended_by) if isinstance(ended_by, StoreError) else ""
-        raise StoreError(str(later) if first in str(later) else f"{first}; {later}") from None
-    if isinstance(ended_by, PreflightFailed):
-        run.ledger.drop()
+            try:
+                run.ledger.end(run.status)
+            except StoreError as error:
+                later = str(error)
+                raise StoreError(later if failed in later else f"{failed}; {later}") from None
+            if unused:
+                run.ledger.drop()
 
 
 def _next_rounds(prepared: PreparedRun, store: Store, run_id: int) -> NextRound | None:

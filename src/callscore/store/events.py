@@ -67,10 +67,6 @@ class JournalEvents:
             self._connection.execute(_ADD, msgspec.structs.astuple(event))
             return event
 
-    def of_subject(self, subject: bytes) -> Sequence[LoggedEvent]:
-        """The events on a subject, in their order."""
-        return self._events("WHERE subject = ? ORDER BY seq", subject)
-
     def head(self) -> EventHead:
         """The end of the log."""
         with self._lock, map_sqlite_errors(self._path):

@@ -57,18 +57,26 @@ class VerdictRow(NamedTuple):
     injection: bool
 
 
-class CaseRow(NamedTuple):
-    """One case with its cells, as it is written."""
+class CaseHead(NamedTuple):
+    """What lists and filters know of a case."""
 
-    place: int
     case_id: str
     call_id: str
     task: str
     lang: str
     tags: str
+    """A list as JSON."""
     turns: int
     gold: str
+    """The expected outcome in a few words."""
     marks: int
+
+
+class CaseRow(NamedTuple):
+    """One case with its cells, as it is written."""
+
+    place: int
+    head: CaseHead
     mean: float | None
     """The mean score of all models."""
     spread: float
@@ -123,14 +131,7 @@ class FoundCase(NamedTuple):
     value: float
     """What it is sorted by."""
     place: int
-    case_id: str
-    call_id: str
-    task: str
-    lang: str
-    tags: str
-    turns: int
-    gold: str
-    marks: int
+    head: CaseHead
 
 
 class VerdictsWanted(NamedTuple):

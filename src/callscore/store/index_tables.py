@@ -230,7 +230,7 @@ def replace_case(connection: sqlite3.Connection, scoring: int, case: CaseRow) ->
     connection.execute(
         "UPDATE cases SET marks = ?, worst = ?, best = ?, apart = ?"
         " WHERE scoring = ? AND place = ?",
-        (case.marks, worst, best, apart, scoring, case.place),
+        (case.head.marks, worst, best, apart, scoring, case.place),
     )
     connection.executemany(
         "INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -275,9 +275,9 @@ def case_values(scoring: int, case: CaseRow, text: int) -> tuple[Any, ...]:
     return (
         scoring,
         case.place,
-        case.case_id,
-        case.case_id.casefold(),
-        *case[2:9],
+        case.head.case_id,
+        case.head.case_id.casefold(),
+        *case.head[1:],
         *orders(case),
         text,
     )

@@ -6,6 +6,7 @@ several times, and by processes: a file on another machine is therefore read onc
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -38,9 +39,9 @@ INDEX = "__index_level_"
 def is_parquet(path: Path) -> bool:
     """Whether a case file is one of Parquet, by its name or as a folder, or is at a URL."""
     return (
-        is_remote(path)
-        or path.suffix.lower() == SUFFIX
+        path.suffix.lower() == SUFFIX
         or (path.is_dir() and bool(_parts_in_folder(path)))
+        or (":" in str(path) and is_remote(path))
     )
 
 
@@ -65,6 +66,15 @@ def parquet_lines(cases: Sequence[Path]) -> tuple[Sequence[Path], Mapping[Path, 
 def original_of(path: Path) -> Path:
     """The file itself, or the copy of a remote file that was read."""
     return _COPIES[path].original if path in _COPIES else path
+
+
+def version_of(path: Path) -> str:
+    """What changes with a remote file that was read; a web server says no time of a change."""
+    copy = _COPIES[path]
+    if copy.stamp is not None:
+        return str(copy.stamp)
+    with copy.original.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _is_table(path: Path) -> bool:

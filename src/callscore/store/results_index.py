@@ -24,6 +24,7 @@ from callscore.store.connection import (
     transaction,
 )
 from callscore.store.index_rows import (
+    CaseHead,
     CaseRow,
     CellRow,
     Change,
@@ -392,7 +393,7 @@ class ResultsIndex:
             f" ORDER BY {order} {way}, place {way} LIMIT ?",
             [*order_values, *values, *order_values, most],
         )
-        return [FoundCase(*row) for row in rows]
+        return [FoundCase(row[0], row[1], CaseHead(*row[2:])) for row in rows]
 
     def count(
         self, scoring: int, chosen: CaseFilter, until: tuple[float, int] | None = None

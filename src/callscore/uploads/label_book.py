@@ -10,14 +10,13 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from callscore.core.case import turns
 from callscore.core.errors import DataError, UsageError
 from callscore.core.labelling import CallTranscript, Label, LabelItem
-from callscore.import_job import FORM_TASK
-from callscore.label_job import LabelJob, LabelResult, make_cases, prepare_labelling
 from callscore.labelling.sheet import (
     Disagreement,
     Labels,
@@ -28,6 +27,9 @@ from callscore.labelling.sheet import (
 from callscore.stats.agreement import cohen_kappa, observed_agreement
 from callscore.store.files import atomic_write, make_private_folder
 from callscore.uploads.data_folder import CASES, CONFIG, TRANSCRIPTS, DataSet
+
+if TYPE_CHECKING:  # imported where a data set is labelled: the server starts without the readers
+    from callscore.label_job import LabelJob, LabelResult
 
 FOLDER = "labels"
 RESOLVED = ""
@@ -175,6 +177,8 @@ class LabelBook:
 
     def write_cases(self) -> LabelResult:
         """Write a case per call that is fully labelled, by the people who have finished."""
+        from callscore.label_job import make_cases
+
         done = self.finished()
         if not done:
             raise UsageError("no person has finished yet; expected an answer to every question")
@@ -185,6 +189,9 @@ class LabelBook:
 
 
 def _job(data: DataSet) -> LabelJob:
+    from callscore.import_job import FORM_TASK
+    from callscore.label_job import prepare_labelling
+
     config = data.folder / CONFIG
     transcripts = data.folder / TRANSCRIPTS
     if not config.exists() or not transcripts.exists():

@@ -5,6 +5,7 @@ its first case.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from callscore.importers.conversation import ROLES as SPEAKERS
 from callscore.importers.turn_fields import MAPPED
@@ -13,10 +14,12 @@ from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show_count
 from callscore.report.safe_text import plain
 from callscore.uploads.data_folder import CASES, EVAL, DataSet
-from callscore.uploads.inspection import Inspection, TableView, command_of
 from callscore.web.page import command
 from callscore.web.screen import element, link
 from callscore.web.tables import export_form
+
+if TYPE_CHECKING:
+    from callscore.uploads.inspection import Inspection, TableView
 
 AS_READ, IGNORE = "", "-"
 """Values of the fields of columns: as their heading says; not at all."""
@@ -41,6 +44,8 @@ FIELDS = {
 
 def outcome_section(data: DataSet, found: Inspection) -> Html:
     """What would be written or why nothing can be, and what was."""
+    from callscore.uploads.inspection import command_of
+
     if found.problem:
         state = tag("p", chip("cannot be written", "bad"), " ", plain(found.problem, 2000),
                     class_="why", role="alert", dir="auto")  # fmt: skip

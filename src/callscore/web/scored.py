@@ -10,7 +10,7 @@ from callscore.results.port import QueryError
 from callscore.web.page import not_scored, notice
 from callscore.web.screen import Answer, Page, Visit, element, link
 
-INTERVALS_LATER = "Intervals are being computed; the decision may still change with them."
+INTERVALS_LATER = "Intervals are being computed; what is grey may still change with them."
 
 
 def check_scored(visit: Visit) -> ReportSource:
@@ -51,6 +51,7 @@ def with_source(
         stale,
         content,
         id="scored",
+        class_="follows" if scored.values_only else None,
         hx_get=visit.url() if is_live else None,
         hx_trigger="every 2s" if is_live else None,
         hx_target="#scored" if is_live else None,

@@ -13,8 +13,9 @@ import msgspec
 
 from callscore.core.errors import DataError
 from callscore.importers.agents.conversations import MODEL
+from callscore.importers.agents.loose_json import as_list, as_object, objects_in
 from callscore.importers.agents.messages import decoded, read_events
-from callscore.importers.agents.spent import Spent, add_spent, spent_in
+from callscore.importers.agents.spent import Spent, add_spent, in_milliseconds, spent_in
 from callscore.importers.agents.traces import json_values
 from callscore.importers.source_file import Source
 
@@ -73,7 +74,7 @@ def _add_value(found: _Found, value: Mapping[str, Any], source: Source) -> None:
         model = _model_of_tau2(value)
         found.models[_folder(source)] = found.models[PurePath(source.name)] = model
         _add_tau2_tasks(found, value)
-        found.simulations += [(one, source) for one in value.get("simulations") or ()]
+        found.simulations += [(one, source) for one in objects_in(value.get("simulations"))]
     elif "task_id" in value and "termination_reason" in value:
         found.simulations.append((value, source))
     elif str(value.get("id")).startswith(_BFCL_LEFT_OUT):
@@ -131,19 +132,18 @@ def _model_of_tau2(value: Mapping[str, Any]) -> str:
 
 def _add_tau2_tasks(found: _Found, value: Mapping[str, Any]) -> None:
     """The tasks of one tau2-bench run."""
-    for task in value["tasks"]:
+    for task in objects_in(value["tasks"]):
         name = str(task.get("id"))
         case = found.case(name)
-        criteria = task.get("evaluation_criteria") or {}
+        criteria = as_object(task.get("evaluation_criteria"))
+        listed = objects_in(criteria.get("actions"))
         case.question = json.dumps(task.get("user_scenario") or name, ensure_ascii=False)
         actions = [
             {"name": action.get("name"), "kwargs": action.get("arguments") or {}}
-            for action in criteria.get("actions") or ()
+            for action in listed
             if action.get("requestor", "assistant") == "assistant"
         ]
-        limited = sum(
-            action.get("compare_args") is not None for action in criteria.get("actions") or ()
-        )
+        limited = sum(action.get("compare_args") is not None for action in listed)
         if case.expected is None and limited:
             found.skipped["limits of actions to some arguments (compare_args)"] += limited
         _set_gold(case, name, {"actions": actions})
@@ -205,9 +205,7 @@ def _by_assistant(messages: Any) -> list[Any]:
 def _spent_of_message(message: Mapping[str, Any]) -> Spent:
     if not message.get("usage"):
         return Spent(0.0, 0, 0)
-    seconds = message.get("generation_time_seconds")
-    time = seconds * 1000 if isinstance(seconds, int | float) else None
-    return spent_in(message["usage"], time)
+    return spent_in(message["usage"], in_milliseconds(message.get("generation_time_seconds")))
 
 
 _BFCL_GROUPS = ("live", "non_live")
@@ -233,7 +231,7 @@ def _add_bfcl(found: _Found, value: Mapping[str, Any], source: Source) -> None:
     elif "result" in value:
         case.outputs.append(_bfcl_output(value, source))
     else:
-        turns = value.get("question") or ()
+        turns = as_list(value.get("question"))
         first = turns[0] if turns and isinstance(turns[0], list) else turns
         case.question = "\n".join(event.text for event in read_events(first))
         case.tools = value["function"]
@@ -245,9 +243,8 @@ def _bfcl_output(value: Mapping[str, Any], source: Source) -> dict[str, Any]:
     folder, file = _folder(source), PurePath(source.name).name
     if folder.name in _BFCL_GROUPS and file.startswith("BFCL_"):
         folder = folder.parent
-    seconds = value.get("latency")
     tokens = {f"{side}_tokens": value.get(f"{side}_token_count") for side in ("input", "output")}
-    time = seconds * 1000 if isinstance(seconds, int | float) else None
+    time = in_milliseconds(value.get("latency"))
     calls = {"calls": _bfcl_calls(value["result"])}
     return {"model": folder.name or MODEL, "output": calls, **spent_in(tokens, time).as_json()}
 
@@ -291,15 +288,17 @@ def _add_deepeval(found: _Found, value: Mapping[str, Any], name: str) -> None:
     case.question = str(value.get("input") or "")
     expected = [
         {str(tool.get("name")): {key: [one] for key, one in _parameters(tool).items()}}
-        for tool in wanted
+        for tool in objects_in(wanted)
     ]
     _set_gold(case, name, {"calls": expected})
     called = value.get("tools_called", value.get("toolsCalled"))
     if isinstance(called, list):
         model = str(value.get("model") or MODEL)
-        seconds = value.get("completionTime", value.get("completion_time"))
-        time = seconds * 1000 if isinstance(seconds, int | float) else None
-        calls = [{"name": tool.get("name"), "arguments": _parameters(tool)} for tool in called]
+        time = in_milliseconds(value.get("completionTime", value.get("completion_time")))
+        calls = [
+            {"name": tool.get("name"), "arguments": _parameters(tool)}
+            for tool in objects_in(called)
+        ]
         line: dict[str, Any] = {
             "model": model,
             "run": 1 + sum(one["model"] == model for one in case.outputs),

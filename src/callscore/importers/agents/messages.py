@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from callscore.importers.agents.loose_json import as_list, as_object, as_word, objects_in
 from callscore.importers.agents.spent import Spent
 
 _ROLES = {"human": "user", "customer": "user", "ai": "assistant", "model": "assistant",
@@ -28,7 +29,7 @@ _RESULTS = frozenset(
     {"tool_result", "tool-result", "tool_call_response", "tool_call_result",
      "function_call_output", "custom_tool_call_output", "server_tool_call_response"}
 )  # fmt: skip
-_SPOKEN = (None, "text", "input_text", "output_text", "refusal")
+_SPOKEN = ("", "text", "input_text", "output_text", "refusal")
 _REASONING = frozenset({"reasoning", "thinking", "redacted_thinking"})
 _ARGUMENTS = ("arguments", "args", "input", "parameters", "input_parameters", "server_tool_call")
 _CALL_IDS = ("tool_call_id", "tool_use_id", "toolCallId", "call_id", "id")
@@ -115,12 +116,12 @@ def _unwrap(message: Mapping[str, Any]) -> Mapping[str, Any]:
         return message
     path = message.get("id")
     name = str(path[-1]) if isinstance(path, list) and path else ""
-    role = _CLASSES.get(name, message.get("type"))
+    role = _CLASSES.get(name, as_word(message.get("type")))
     return {**inner, "role": role}
 
 
 def _add_message(events: list[Event], message: Mapping[str, Any]) -> None:
-    kind = message.get("type")
+    kind = as_word(message.get("type"))
     if kind in _CALLS:
         _add_call(_last_assistant(events), message)
         return
@@ -130,7 +131,7 @@ def _add_message(events: list[Event], message: Mapping[str, Any]) -> None:
     given = str(message.get("role") or kind or "").lower()
     role = _ROLES.get(given, given)
     if role in ("tool", "function"):
-        listed = message.get("tool_messages") or [
+        listed = as_list(message.get("tool_messages")) or [
             part for part in _parts(message) if _part_kind(part) == "result"
         ]
         for result in listed or [message]:
@@ -195,14 +196,14 @@ def _part_kind(part: Any) -> str:
     """Whether a part is a call, a result, reasoning or text; else its own type."""
     if not isinstance(part, Mapping):
         return "text"
-    kind = part.get("type")
+    kind = as_word(part.get("type"))
     if kind in _CALLS or "functionCall" in part or "function_call" in part:
         return "call"
     if kind in _RESULTS or "functionResponse" in part or "function_response" in part:
         return "result"
     if kind in _REASONING or part.get("thought") is True:
         return "reasoning"
-    if kind in _SPOKEN and (kind is not None or "text" in part or "content" in part):
+    if kind in _SPOKEN and (kind or "text" in part or "content" in part):
         return "text"
     return str(kind or next(iter(part), "part"))
 
@@ -213,8 +214,7 @@ def _listed_calls(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         if isinstance(calls, list) and calls:
             yield from (call for call in calls if isinstance(call, Mapping))
             break
-    invalid = message.get("invalid_tool_calls")
-    yield from (call for call in invalid or () if isinstance(call, Mapping))
+    yield from objects_in(message.get("invalid_tool_calls"))
     if isinstance(message.get("function_call"), Mapping):
         yield message["function_call"]
 
@@ -304,8 +304,8 @@ def replies(reply: Any) -> Iterator[Any]:
 def _replies_in(reply: Mapping[str, Any]) -> Iterator[Any]:
     for key, inner in (("choices", "message"), ("candidates", "content")):
         if key in reply:
-            choice = next(iter(reply[key] or ()), None)
-            if isinstance(choice, Mapping) and isinstance(choice.get(inner), Mapping):
+            choice = as_object(next(iter(as_list(reply[key])), None))
+            if isinstance(choice.get(inner), Mapping):
                 yield {"role": "assistant", **choice[inner]}
             return
     if isinstance(reply.get("message"), Mapping):

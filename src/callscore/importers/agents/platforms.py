@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from callscore.importers.agents.conversations import Request
+from callscore.importers.agents.loose_json import as_object, objects_in
 from callscore.importers.agents.messages import decoded, replies
 from callscore.importers.agents.spent import Spent, milliseconds, spent_in
 
@@ -117,18 +118,17 @@ def _spent(value: Mapping[str, Any]) -> Spent:
 
 def read_run(value: Mapping[str, Any]) -> Iterator[Request]:
     """The runs of the type `llm` in a LangSmith export: the run itself, and those inside."""
-    for child in value.get("child_runs") or ():
-        if isinstance(child, Mapping):
-            yield from read_run(child)
+    for child in objects_in(value.get("child_runs")):
+        yield from read_run(child)
     inputs, outputs = value.get("inputs"), value.get("outputs")
     if value.get("run_type") != "llm" or not isinstance(inputs, Mapping):
         return
     asked = _asked(inputs)
     if asked is None:
         return
-    extra = _object(value.get("extra"))
-    params, metadata = _object(extra.get("invocation_params")), _object(extra.get("metadata"))
-    given = _object(outputs)
+    extra = as_object(value.get("extra"))
+    params, metadata = as_object(extra.get("invocation_params")), as_object(extra.get("metadata"))
+    given = as_object(outputs)
     thread = next((str(metadata[key]) for key in _THREADS if metadata.get(key)), "")
     named = (metadata.get("ls_model_name"), params.get("model"), params.get("model_name"))
     yield Request(
@@ -176,7 +176,3 @@ def _spent_of_run(value: Mapping[str, Any], outputs: Mapping[str, Any]) -> Spent
     time = milliseconds(value.get("start_time"), value.get("end_time"))
     counted = spent_in(value, time, value.get("total_cost"))
     return counted if counted.input_tokens else spent_in(usage, time, value.get("total_cost"))
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from callscore.importers.agents.conversations import CHOICES, Request
+from callscore.importers.agents.loose_json import as_list, as_object, objects_in
 from callscore.importers.agents.messages import decoded
 from callscore.importers.agents.spent import milliseconds, spent_in
 
@@ -31,7 +32,7 @@ _MODELS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
 _AGENTS = ("gen_ai.agent.name", "agent.name")
 
 
-class Span(NamedTuple):
+class _Span(NamedTuple):
     """A span, or an event that belongs to one."""
 
     trace: str
@@ -55,7 +56,7 @@ def read_spans(values: Iterable[Any]) -> Iterator[Request]:
     """The requests in spans and events; agents are named by the spans around a request."""
     spans = [span for value in values if isinstance(value, Mapping) for span in _spans(value)]
     whole = {span.id: span for span in spans if span.id and not span.event}
-    said: dict[tuple[str, str], list[Span]] = {}
+    said: dict[tuple[str, str], list[_Span]] = {}
     for span in spans:
         if span.event == _CHOICE or span.event.endswith(_MESSAGE_EVENT):
             said.setdefault((span.trace, span.id), []).append(span)
@@ -67,17 +68,17 @@ def read_spans(values: Iterable[Any]) -> Iterator[Request]:
         yield _request_of_events(whole.get(name, events[0]), events, whole)
 
 
-def _spans(value: Mapping[str, Any]) -> Iterator[Span]:
+def _spans(value: Mapping[str, Any]) -> Iterator[_Span]:
     for group, (scopes, records) in _GROUPS.items():
-        for resource in value.get(group) or ():
-            for scope in resource.get(scopes) or ():
-                for record in scope.get(records) or ():
+        for resource in objects_in(value.get(group)):
+            for scope in objects_in(resource.get(scopes)):
+                for record in objects_in(scope.get(records)):
                     yield from _record(record)
     if isinstance(value.get("attributes"), Mapping | list):
         yield from _record(value)
 
 
-def _record(record: Mapping[str, Any]) -> Iterator[Span]:
+def _record(record: Mapping[str, Any]) -> Iterator[_Span]:
     """A span with its own events, or a log record."""
     context = record.get("context")
     where = {**context, **record} if isinstance(context, Mapping) else record
@@ -94,7 +95,7 @@ def _record(record: Mapping[str, Any]) -> Iterator[Span]:
     status: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
     failed = str(status.get("code", status.get("status_code"))) in _FAILED
     told = status.get("message") or status.get("description") or "failed"
-    yield Span(
+    yield _Span(
         str(trace),
         str(name),
         str(parent),
@@ -105,12 +106,12 @@ def _record(record: Mapping[str, Any]) -> Iterator[Span]:
         str(_first(record, ("eventName", "event_name")) or attributes.get("event.name") or ""),
         _any_value(record.get("body")),
     )
-    for event in record.get("events") or ():
-        if isinstance(event, Mapping) and str(event.get("name")).startswith("gen_ai."):
+    for event in objects_in(record.get("events")):
+        if str(event.get("name")).startswith("gen_ai."):
             of_event = _attributes(event.get("attributes"))
             body = event.get("body", of_event)
             at = _first(event, ("timeUnixNano", "timestamp"))
-            yield Span(
+            yield _Span(
                 str(trace), str(name), str(parent), of_event, at, event=event["name"], body=body
             )
 
@@ -141,13 +142,14 @@ def _any_value(value: Any) -> Any:
         return value
     ((kind, inner),) = value.items()
     if kind == "arrayValue":
-        return [_any_value(one) for one in inner.get("values") or ()]
+        return [_any_value(one) for one in as_list(as_object(inner).get("values"))]
     if kind == "kvlistValue":
-        return {one["key"]: _any_value(one.get("value")) for one in inner.get("values") or ()}
-    return int(inner) if kind == "intValue" else inner
+        return dict(_attributes(as_list(as_object(inner).get("values"))))
+    is_number = kind == "intValue" and str(inner).removeprefix("-").isdecimal()
+    return int(inner) if is_number else inner
 
 
-def _request(span: Span, spans: Mapping[str, Span]) -> Request | None:
+def _request(span: _Span, spans: Mapping[str, _Span]) -> Request | None:
     """A request to a model, or what a tool returned; None for other spans."""
     attributes = span.attributes
     asked = decoded(attributes.get("gen_ai.input.messages"))
@@ -167,8 +169,8 @@ def _request(span: Span, spans: Mapping[str, Span]) -> Request | None:
 
 
 def _with_span(
-    span: Span,
-    spans: Mapping[str, Span],
+    span: _Span,
+    spans: Mapping[str, _Span],
     asked: Sequence[Any],
     replied: Sequence[Any],
     results: Mapping[str, Any],
@@ -203,7 +205,7 @@ def _with_span(
     )
 
 
-def _agent_of(span: Span, spans: Mapping[str, Span]) -> str:
+def _agent_of(span: _Span, spans: Mapping[str, _Span]) -> str:
     """The agent in whose span the request is."""
     for _ in range(_MAX_DEPTH):
         attributes = span.attributes
@@ -217,7 +219,7 @@ def _agent_of(span: Span, spans: Mapping[str, Span]) -> str:
     return ""
 
 
-def _request_of_events(span: Span, events: Sequence[Span], spans: Mapping[str, Span]) -> Request:
+def _request_of_events(span: _Span, events: Sequence[_Span], spans: Mapping[str, _Span]) -> Request:
     """The request whose messages are events: one per message, and one per choice."""
     asked, replied = [], []
     for event in events:

@@ -11,7 +11,7 @@ _INPUT = ("input_tokens", "prompt_tokens", "promptTokenCount", "inputTokens", "p
 _OUTPUT = ("output_tokens", "completion_tokens", "candidatesTokenCount", "outputTokens",
            "completionTokens")  # fmt: skip
 _DIGITS = 17
-"""A number of at least so many digits is a time in nanoseconds."""
+"""The fewest digits of a time in nanoseconds."""
 
 
 class Spent(NamedTuple):
@@ -47,6 +47,12 @@ def spent_in(usage: Any, latency_ms: Any = None, cost_usd: Any = None) -> Spent:
     tokens = (_first(given, _INPUT), _first(given, _OUTPUT))
     read, written = (None if each is None else int(each) for each in tokens)
     return Spent(_number(latency_ms), read, written, _number(cost_usd))
+
+
+def in_milliseconds(seconds: Any) -> float | None:
+    """A time in seconds as milliseconds; None for anything else."""
+    number = _number(seconds)
+    return None if number is None else number * 1000
 
 
 def milliseconds(start: Any, end: Any) -> float | None:

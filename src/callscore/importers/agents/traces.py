@@ -14,6 +14,7 @@ from callscore.importers.agents.conversations import (
     Request,
     read_conversations,
 )
+from callscore.importers.agents.loose_json import as_list, as_number, as_object, objects_in
 from callscore.importers.agents.messages import decoded, replies
 from callscore.importers.agents.platforms import (
     is_observation,
@@ -21,7 +22,7 @@ from callscore.importers.agents.platforms import (
     read_run,
 )
 from callscore.importers.agents.spans import is_telemetry, read_spans
-from callscore.importers.agents.spent import Spent, spent_in
+from callscore.importers.agents.spent import Spent, in_milliseconds, spent_in
 from callscore.importers.agents.voice import voice_request
 from callscore.importers.inspect_log import InspectLog, is_inspect, read_inspect_log
 from callscore.importers.source_file import Source
@@ -120,7 +121,7 @@ def _exchange(value: Mapping[str, Any], number: int) -> Iterator[Request]:
     if not isinstance(messages, list):
         return
     said = None if reply is value and "choices" not in value else reply
-    answered: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
+    answered = as_object(said)
     ids = ("id", "conversation_id", "trace_id", "thread_id", "job_id")
     name = next((str(value[key]) for key in ids if value.get(key)), "")
     error = value.get("error") or answered.get("error")
@@ -135,7 +136,7 @@ def _exchange(value: Mapping[str, Any], number: int) -> Iterator[Request]:
         spent=_spent(value, answered),
         id=str(answered.get("id") or "") if answered.get("object") == "response" else "",
         after=str(asked.get("previous_response_id") or ""),
-        unread=[CHOICES] * (len(choices or ()) - 1),
+        unread=[CHOICES] * (len(as_list(choices)) - 1),
     )
 
 
@@ -170,7 +171,7 @@ def _inspect(log: InspectLog) -> Iterator[Request]:
     for sample in log.samples:
         if not isinstance(sample, Mapping) or not isinstance(sample.get("messages"), list):
             continue
-        name, run = str(sample.get("id")), int(sample.get("epoch") or 1)
+        name, run = str(sample.get("id")), int(as_number(sample.get("epoch")) or 1)
         requests = sample["requests"]
         spent = {_reply_id(request): _spent_of_request(request) for request in requests}
         messages = [
@@ -178,21 +179,17 @@ def _inspect(log: InspectLog) -> Iterator[Request]:
             for message in sample["messages"]
             if isinstance(message, Mapping)
         ]
-        tools = [tool for request in requests for tool in request["tools"] or ()]
+        tools = [tool for request in requests for tool in as_list(request["tools"])]
         error = _error_text(sample.get("error"))
         yield Request(name, messages, (), log.model, tools, error=error, run=run)
 
 
 def _reply_id(request: Mapping[str, Any]) -> str:
-    output = request["output"]
-    choices = output.get("choices") if isinstance(output, Mapping) else None
-    first = choices[0] if isinstance(choices, list) and choices else None
-    message = first.get("message") if isinstance(first, Mapping) else None
-    return str(message.get("id") or "") if isinstance(message, Mapping) else ""
+    choices = objects_in(as_object(request["output"]).get("choices"))
+    message = as_object(choices[0].get("message")) if choices else {}
+    return str(message.get("id") or "")
 
 
 def _spent_of_request(request: Mapping[str, Any]) -> Spent:
-    output: Any = request["output"]
-    given: Mapping[str, Any] = output if isinstance(output, Mapping) else {}
-    seconds = given.get("time")
-    return spent_in(given.get("usage"), seconds * 1000 if isinstance(seconds, float) else None)
+    given = as_object(request["output"])
+    return spent_in(given.get("usage"), in_milliseconds(given.get("time")))

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from callscore.importers.agents.conversations import Request
+from callscore.importers.agents.loose_json import as_number, objects_in
 from callscore.importers.agents.messages import decoded
 from callscore.importers.agents.spent import Spent, add_spent, spent_in
 
@@ -54,12 +55,11 @@ def _elevenlabs(call: Mapping[str, Any], turns: Sequence[Any]) -> Request:
         about = turn.get("agent_metadata")
         agent = str(about.get("agent_id") or "") if isinstance(about, Mapping) else ""
         first = first or agent
-        results = [one for one in turn.get("tool_results") or () if isinstance(one, Mapping)]
+        results = objects_in(turn.get("tool_results"))
         to = {str(one.get("request_id")): _transferred_to(one) for one in results}
         calls = [
             _elevenlabs_call(one, to.get(str(one.get("request_id")), ""))
-            for one in turn.get("tool_calls") or ()
-            if isinstance(one, Mapping)
+            for one in objects_in(turn.get("tool_calls"))
         ]
         if turn.get("message") or calls:
             message = {
@@ -166,8 +166,10 @@ def _spent_of_model(usage: Mapping[str, Any]) -> Spent:
     listed = [(name, one) for name, one in usage.items() if isinstance(one, Mapping)]
     tokens = {
         f"{side}_tokens": sum(
-            one.get("tokens") or 0 for name, one in listed if name.startswith(side)
+            as_number(one.get("tokens")) or 0 for name, one in listed if name.startswith(side)
         )
         for side in ("input", "output")
     }
-    return spent_in(tokens, None, math.fsum(one.get("price") or 0.0 for _, one in listed))
+    return spent_in(
+        tokens, None, math.fsum(as_number(one.get("price")) or 0.0 for _, one in listed)
+    )

@@ -211,26 +211,98 @@ def _languages(document: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]
 
 
 def documents_section(documents: Mapping[str, Any]) -> Html | None:
-    """Return the key metrics of recorded scenarios."""
+    """The key metrics of scenarios, the errors by kind, and how conversations ended."""
     if not documents:
         return None
-    found_of = {
-        f"{model} · {language}" if language else model: _key_metrics(part)
+    parts = {
+        f"{model} · {language}" if language else model: part
         for model, document in documents.items()
         for language, part in _languages(document)
     }
-    keys = dict.fromkeys(key for numbers in found_of.values() for key in numbers)
+    metrics = {
+        name: part.get("overall_statistics", {}).get("key_metrics", {})
+        for name, part in parts.items()
+    }
+    known = {key for numbers in metrics.values() for key in numbers}
+    keys = [key for key in _KEY_ORDER if key in known]
     rows = [
         row(model_name(model), [_number(numbers.get(key)) for key in keys])
-        for model, numbers in found_of.items()
+        for model, numbers in metrics.items()
     ]
-    metrics_table = table(["Model", *keys], rows, "Key metrics of the scenarios")
-    return section("scenarios", "Agent scenarios", metrics_table)
+    return section(
+        "scenarios",
+        "Agent scenarios",
+        table(["Model", *keys], rows, "Key metrics of the scenarios"),
+        _errors_table({name: part.get("x_extension", {}) for name, part in parts.items()}),
+        _conversations_table({name: part.get("x_extension", {}) for name, part in parts.items()}),
+    )
 
 
-def _key_metrics(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    metrics: Mapping[str, Any] = document.get("overall_statistics", {}).get("key_metrics", {})
-    return metrics
+_KEY_ORDER = ("Average", "Plan", "FC", "Call Rejection Classification Accuracy")
+
+
+def _errors_table(extensions: Mapping[str, Mapping[str, Any]]) -> Html:
+    """The number of steps with each kind of error."""
+    counts = {
+        model: {
+            kind: found.get("count", 0)
+            for kind, found in extension.get("errors", {}).items()
+            if isinstance(found, Mapping)
+        }
+        for model, extension in extensions.items()
+    }
+    kinds = dict.fromkeys(kind for of in counts.values() for kind in of)
+    if not kinds:
+        return join()
+    rows = [
+        row(plain(kind.replace("_", " "), 60), [of.get(kind, 0) for of in counts.values()])
+        for kind in kinds
+    ]
+    headings = ["Errors, steps with each kind", *map(model_name, counts)]
+    return table(headings, rows, "Errors by kind")
+
+
+_CONVERSATION_ROWS = (
+    ("Conversations", "conversations"),
+    ("Expected end reached", "success"),
+    ("Steps", "steps"),
+    ("Steps more than the script has", "extra_steps"),
+    ("Wasted steps", "wasted_steps"),
+    ("Tool calls", "calls"),
+    ("Failed tool calls", "failed_calls"),
+    ("Repeated tool calls", "repeated_calls"),
+    ("Conversations with a failed call", "with_wrong_step"),
+    ("Recovered from a failed call", "recovered"),
+)
+
+
+def _conversations_table(extensions: Mapping[str, Mapping[str, Any]]) -> Html:
+    """How conversations with the model's own history ended, and what they took."""
+    found = {
+        model: extension.get("free_running", {}).get("conversations")
+        for model, extension in extensions.items()
+    }
+    known = {model: of for model, of in found.items() if isinstance(of, Mapping)}
+    if not known:
+        return join()
+    stopped = dict.fromkeys(reason for of in known.values() for reason in of.get("stopped", {}))
+    rows = [
+        row(label, [_figure(of.get(key)) for of in known.values()])
+        for label, key in _CONVERSATION_ROWS
+    ]
+    rows += [
+        row(
+            plain(f"Ended: {reason.replace('_', ' ')}", 60),
+            [of.get("stopped", {}).get(reason, 0) for of in known.values()],
+        )
+        for reason in stopped
+    ]
+    headings = ["Free-running conversations", *map(model_name, known)]
+    return table(headings, rows, "How conversations ended")
+
+
+def _figure(value: Any) -> str:
+    return str(value) if isinstance(value, int) else _number(value)
 
 
 def _number(value: Any) -> str:

@@ -43,8 +43,8 @@ def ranks_section(card: Scorecard) -> Html:
     drawn = None
     if bands:
         sentence = (
-            "Bar: the ranks by quality that these calls cannot distinguish, for all models jointly "
-            "at 95 %. Dot: the official rank by quality."
+            f"Bar: the ranks by quality that these {sampled_unit(card)}s cannot distinguish, for "
+            "all models jointly at 95 %. Dot: the official rank by quality."
         )
         numbers = [row(model_name(band.model), [band.label, band.rank or "—"]) for band in bands]
         numbers_table = table(("Model", "Band", "Rank"), numbers, "Rank bands")
@@ -262,7 +262,10 @@ def _provenance(card: Scorecard, provenance: Provenance) -> Iterator[tuple[str, 
     if provenance.models:
         yield (
             "Models",
-            "; ".join(plain(f"{one.name} = {one.model}", 120) for one in provenance.models),
+            "; ".join(
+                plain(f"{one.name} = {one.model}" if one.model else one.name, 120)
+                for one in provenance.models
+            ),
         )
     if provenance.weights:
         yield "Weights", ", ".join(f"{key} {value:g}" for key, value in provenance.weights.items())

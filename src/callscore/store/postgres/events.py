@@ -82,10 +82,6 @@ class PostgresEvents:
 
         return self._do(write)
 
-    def of_subject(self, subject: bytes) -> Sequence[LoggedEvent]:
-        """The events on a subject, in their order."""
-        return self._events("WHERE subject = %s ORDER BY seq", subject)
-
     def head(self) -> EventHead:
         """The end of the log."""
         return self._do(_head)

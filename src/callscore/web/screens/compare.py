@@ -10,7 +10,6 @@ from typing import Literal
 
 import msgspec
 
-from callscore.comparison.model_comparison import compare
 from callscore.core.comparison import CaseChange, Comparison
 from callscore.core.errors import CallscoreError
 from callscore.report.comparison_text import KIND_WORDS, describe_case, show_difference
@@ -129,10 +128,13 @@ def _compared(visit: Visit, lines: Sequence[RunLine], query: CompareQuery) -> Fu
         store, first, second, query.a, query.b, query.force,
         visit.results.version(first), visit.results.version(second),
     )  # fmt: skip
-    return _COMPARED.get(
-        key,
-        lambda: compare(first, second, a=query.a, b=query.b, store=store, force=query.force),
-    )
+
+    def compare_them() -> Comparison:
+        from callscore.comparison.model_comparison import compare  # the server starts without it
+
+        return compare(first, second, a=query.a, b=query.b, store=store, force=query.force)
+
+    return _COMPARED.get(key, compare_them)
 
 
 def _shown(comparison: Comparison, query: CompareQuery) -> Sequence[CaseChange]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.core.errors import DataError, UsageError
-from callscore.first_eval import Choices, write_files
 from callscore.report.html.parts import collapsible, row, table
 from callscore.report.markup import Html, tag
 from callscore.report.safe_text import plain
@@ -23,8 +22,6 @@ from callscore.uploads.data_folder import (
     ImportChoices,
     Role,
 )
-from callscore.uploads.inspection import Inspection
-from callscore.uploads.worker import inspect_limited, write_limited
 from callscore.web.data_views import (
     AS_READ,
     IGNORE,
@@ -49,6 +46,8 @@ from callscore.web.screen import (
 
 if TYPE_CHECKING:
     from aiohttp import web
+
+    from callscore.uploads.inspection import Inspection
 
 CHUNK = 1 << 16
 LABELS: Mapping[Role, str] = {
@@ -167,6 +166,8 @@ async def _receive(visit: Visit, folder: DataFolder, start: Callable[[], DataSet
 
 @lru_cache(maxsize=16)
 def _inspection(key: bytes, folder: Path, number: int) -> Inspection:
+    from callscore.uploads.worker import inspect_limited
+
     return inspect_limited(DataFolder(folder).get(number))
 
 
@@ -227,6 +228,9 @@ def remove_file(visit: Visit) -> Answer:
 
 def write_set(visit: Visit) -> Answer:
     """Write the cases, as `callscore import` does, and a first eval file."""
+    from callscore.first_eval import Choices, write_files
+    from callscore.uploads.worker import write_limited
+
     _, data = _data_set(visit)
     write_limited(data)
     path = data.folder / EVAL

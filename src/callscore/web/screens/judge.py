@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from callscore.judges.calibration import Calibration
 from callscore.report.html.card_sections import judge_section
 from callscore.report.html.parts import collapsible, row, table
 from callscore.report.markup import Child, Html, tag
@@ -20,6 +20,9 @@ from callscore.results.review_queues import (
 from callscore.web.scored import check_scored
 from callscore.web.screen import Answer, Forbidden, Page, Route, Table, Visit, link
 from callscore.web.tables import export_links
+
+if TYPE_CHECKING:
+    from callscore.judges.calibration import Calibration
 
 ROWS = 50
 NOTE = (

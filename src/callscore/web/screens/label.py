@@ -10,7 +10,6 @@ import msgspec
 from callscore.core.case import Turn, turns
 from callscore.core.errors import UsageError
 from callscore.core.labelling import CallTranscript, LabelItem
-from callscore.first_eval import Choices, write_files
 from callscore.report.html.parts import chip, row, table
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show_count
@@ -343,6 +342,8 @@ def resolve(visit: Visit) -> Answer:
 
 def write_cases(visit: Visit) -> Answer:
     """Write the cases that `callscore annotate` writes, and a first eval file."""
+    from callscore.first_eval import Choices, write_files
+
     data, book = _book(visit)
     book.write_cases()
     path = data.folder / EVAL

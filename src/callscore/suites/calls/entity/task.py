@@ -113,7 +113,7 @@ class EntityTask(CallTask[EntityReference, EntityOutput]):
 
     def floor(self) -> FloorTally:
         """Scores of trivial answers        C-135"""
-        from callscore.suites.calls.floors.entity import EntityFloor
+        from callscore.suites.calls.entity.floors import EntityFloor
 
         return EntityFloor()
 

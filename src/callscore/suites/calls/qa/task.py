@@ -140,7 +140,7 @@ class QATask(CallTask[QAReference, QAOutput]):
 
     def floor(self) -> FloorTally:
         """Scores of trivial answers        C-135"""
-        from callscore.suites.calls.floors.qa import QAFloor
+        from callscore.suites.calls.qa.floors import QAFloor
 
         return QAFloor()
 
@@ -148,7 +148,7 @@ class QATask(CallTask[QAReference, QAOutput]):
         self, models: Sequence[ModelScore], tallies: Mapping[str, TaskTally]
     ) -> Sequence[str]:
         """Notes if the data cannot show a false pass        C-135"""
-        from callscore.suites.calls.floors.qa import undemonstrated_notes
+        from callscore.suites.calls.qa.floors import undemonstrated_notes
 
         return undemonstrated_notes(models, tallies)
 

@@ -164,7 +164,7 @@ class TextTask(CallTask[TextReference, TextOutput]):
 
     def floor(self) -> FloorTally:
         """Scores of trivial answers        C-135"""
-        from callscore.suites.calls.floors.text import TextFloor
+        from callscore.suites.calls.text.floors import TextFloor
 
         return TextFloor(self.settings)
 

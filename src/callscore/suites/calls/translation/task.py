@@ -165,7 +165,7 @@ class TranslationTask(CallTask[TranslationReference, TranslationOutput]):
 
     def floor(self) -> FloorTally:
         """Scores of trivial answers        C-135"""
-        from callscore.suites.calls.floors.translation import TranslationFloor
+        from callscore.suites.calls.translation.floors import TranslationFloor
 
         return TranslationFloor()
 

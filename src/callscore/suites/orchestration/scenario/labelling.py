@@ -33,7 +33,7 @@ class ScenarioLabelling:
     requires = "a step of an agent, or a plan"
 
     def read_call(self, name: str, text: str) -> CallTranscript:
-        """A scenario file as a call; one that nobody has confirmed is read, too."""
+        """A scenario file as a call; one without confirmed steps is read, too."""
         try:
             value = read_document(text)
         except YamlFault as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 from contextlib import closing
@@ -16,6 +17,7 @@ from callscore.core.blocks import BlockSize
 from callscore.core.errors import UsageError
 from callscore.core.events import EventConflict
 from callscore.core.scorecard import Scorecard
+from callscore.demo import sample_calls
 from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
 from callscore.export.sources import rescore_run
 from callscore.report.source import CaseView
@@ -34,6 +36,9 @@ from callscore.results.stored_results import StoredResults
 from callscore.results.verdict_changes import with_intervals
 from callscore.results.writer import IndexWriter
 from callscore.runner.prepare import RunOptions
+from eval_files import eval_file
+from judging_stub import answer_as_judge, judge_entry, judge_requests
+from stub_servers import serving
 
 OTHER = {
     "supported_by_reference": "not_found",
@@ -215,7 +220,7 @@ def test_reviews_in_several_blocks_equal_a_full_pass_and_need_none(
         bob = RunReviewer(results, copy / "runs.db", 1, "bob")
         saved = []
         with monkeypatch.context() as patch:
-            patch.setattr("callscore.results.updates.build_index", None)
+            patch.setattr("callscore.results.build.build_index", None)
             patch.setattr("callscore.results.updates.ScoringUpdates.in_background", _later)
             for metric, place in PLACES.items():
                 item = next(
@@ -299,7 +304,7 @@ def test_a_review_without_its_scores_is_caught_up_with(
             patch.setattr(StoredResults, "remeasure", _later)
             overrule(results, store, item, "ada")
         assert not results.is_fresh(1)
-    monkeypatch.setattr("callscore.results.updates.build_index", None)
+    monkeypatch.setattr("callscore.results.build.build_index", None)
     with closing(open_results(store)) as results:
         found = results.scored(1)
         assert (found.state, found.values_only) == ("fresh", True)
@@ -313,3 +318,157 @@ def overrule(results: StoredResults, store: Path, item: VerdictItem, author: str
     word = next(word for word in shown.words if word != item.word)
     review = review_of(shown, word, "I listened to it")
     write_review(RunReviewer(results, store, 1, author), shown, review, shown.prior())
+
+
+def without_a_full_pass(patch: pytest.MonkeyPatch) -> None:
+    """A pass over the whole run fails, now and in the background."""
+    patch.setattr("callscore.results.build.build_index", None)
+    patch.setattr("callscore.results.updates.ScoringUpdates.in_background", _later)
+
+
+def assert_a_review_needs_no_full_pass(
+    folder: Path, item: VerdictItem, patch: pytest.MonkeyPatch, *, has_labels: bool = False
+) -> None:
+    """A word and its withdrawal give the values of a full pass; labels follow with intervals."""
+    with closing(open_results(folder / "runs.db")) as results:
+        results.build(1)
+        first = [msgspec.json.encode(results.source(1).card), rows_of(results)]
+        with patch.context() as inner:
+            without_a_full_pass(inner)
+            overrule(results, folder / "runs.db", item, "ada")
+            changed = results.scored(1)
+            assert (changed.state, changed.values_only) == ("fresh", True)
+            assert changed.source is not None
+            if not has_labels:  # they are refused without intervals
+                assert_values_of_a_full_pass(folder, changed.source.card)
+            results.refresh(1)
+            assert_values_of_a_full_pass(folder, results.source(1).card)
+            assert msgspec.json.encode(results.source(1).card) != first[0]
+            seen = item_of(results, 1, key_of(item))
+            ada = RunReviewer(results, folder / "runs.db", 1, "ada")
+            write_review(ada, seen, withdrawal_of(seen), seen.prior())
+            results.refresh(1)
+            assert [msgspec.json.encode(results.source(1).card), rows_of(results)] == first
+
+
+def first_item(folder: Path, metric: str) -> VerdictItem:
+    """The first item of a metric that people can review."""
+    with closing(open_results(folder / "runs.db")) as results:
+        results.build(1)
+        found = results.verdict_items(1, VerdictFilter(metric=metric, limit=1_000)).items
+        return next(one for one in found if one.word and one.item)
+
+
+@pytest.mark.parametrize("has_labels", [False, True])
+def test_a_review_of_a_judging_model_measures_its_case_alone_and_sends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_labels: bool
+) -> None:
+    with sample_calls() as config:
+        lines = config.cases[0].read_text(encoding="utf-8").splitlines()
+    texts = [line for line in lines if json.loads(line)["task"] == "text"][:6]
+    (tmp_path / "cases.jsonl").write_text("\n".join(texts), encoding="utf-8")
+    models = [
+        {"name": name, "provider": "simulated", "params": {"seed": 9, "fabricated_facts": share}}
+        for name, share in (("inventive", 0.9), ("careful", 0.2))
+    ]
+    with serving(answer_as_judge) as stub:
+        settings = {"judge": judge_entry(stub.url), "embedder": "none", "store": "runs.db"}
+        path = eval_file(tmp_path, models, **settings)
+        done = commands.run("run", path, env={"STUB_KEY": "k"})
+        assert done.returncode == 0, done.stderr
+        sent = len(judge_requests(stub))
+        assert sent > 0
+        item = first_item(tmp_path, "text.fabrication_free")
+        if has_labels:
+            write_labels(tmp_path, "text.fabrication_free")
+            eval_file(tmp_path, models, **settings, labels=["labels.jsonl"])
+        assert_a_review_needs_no_full_pass(tmp_path, item, monkeypatch, has_labels=has_labels)
+        assert len(judge_requests(stub)) == sent
+
+
+def lines_of_verdicts(folder: Path, metric: str = "") -> list[dict[str, object]]:
+    """The words of the judge of a run, as a person would give them in a file."""
+    with closing(open_results(folder / "runs.db")) as results:
+        items = results.verdict_items(1, VerdictFilter(metric=metric, limit=10_000)).items
+    return [
+        {"case_id": one.case_id, "model": one.model, "run": one.rep, "metric": one.metric,
+         "item": one.item, "verdict": one.word, "by": "human:zoe"}
+        for one in items
+        if one.item and one.word.strip("-0123456789.")
+    ]  # fmt: skip
+
+
+def write_labels(folder: Path, metric: str) -> None:
+    """Label every second item of a metric."""
+    lines = [json.dumps(line) for line in lines_of_verdicts(folder, metric)[::2]]
+    (folder / "labels.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def test_a_review_next_to_files_of_verdicts_measures_its_case_alone(
+    repeated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "project"
+    shutil.copytree(repeated, copy, ignore=shutil.ignore_patterns("*-index*"))
+    item = first_item(copy, "text.fabrication_free")
+    lines = lines_of_verdicts(copy)
+    half = len(lines) // 2
+    given = "".join(json.dumps(line) + "\n" for line in lines[:half])
+    (copy / "given.jsonl").write_text(given, encoding="utf-8")
+    with (copy / "given.csv").open("w", encoding="utf-8", newline="") as file:
+        rows = csv.DictWriter(file, list(lines[0]))
+        rows.writeheader()
+        rows.writerows(lines[half:])
+    eval_path = copy / "eval.yaml"
+    settings = json.loads(eval_path.read_text(encoding="utf-8"))
+    settings |= {"judge": "none", "verdicts": ["given.jsonl", "given.csv"]}
+    eval_path.write_text(json.dumps(settings), encoding="utf-8")
+    assert_a_review_needs_no_full_pass(copy, item, monkeypatch)
+
+
+def test_a_review_of_a_run_whose_data_have_changed_is_refused_before_it_is_stored(
+    repeated: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "project"
+    shutil.copytree(repeated, copy, ignore=shutil.ignore_patterns("*-index*"))
+    store, cases = copy / "runs.db", copy / "cases.jsonl"
+    item = first_item(copy, "text.fabrication_free")
+    before = cases.read_text(encoding="utf-8")
+    with closing(open_results(store)) as results:
+        cases.write_text(before.replace("the", "a"), encoding="utf-8")
+        with pytest.raises(UsageError, match=r"Nothing was saved: .* Put the data back"):
+            overrule(results, store, item, "ada")
+        assert not results.events()
+        cases.write_text(before, encoding="utf-8")
+        overrule(results, store, item, "ada")
+        assert len(results.events()) == 1
+        results.refresh(1)
+        assert_values_of_a_full_pass(copy, results.source(1).card)
+
+
+def test_a_review_that_needs_a_full_pass_is_saved_at_once_and_its_item_leaves_the_queue(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "project"
+    shutil.copytree(project, copy, ignore=shutil.ignore_patterns("*-index*"))
+    store = copy / "runs.db"
+    with closing(open_results(store)) as results:
+        results.build(1)
+        wanted = VerdictFilter(queue="gates", metric="orchestration.argument_value")
+        key, _ = next_item(results, 1, wanted)
+        if key is None:
+            wanted = VerdictFilter(metric="orchestration.argument_value")
+            key, _ = next_item(results, 1, wanted)
+        assert key is not None
+        shown = item_of(results, 1, key)
+        word = next(word for word in shown.words if word != shown.base.judged)
+        who = RunReviewer(results, store, 1, "ada")
+        with monkeypatch.context() as patch:
+            without_a_full_pass(patch)
+            done = write_review(who, shown, review_of(shown, word, "I listened"), 0)
+        assert done.remeasured.follows
+        assert done.remeasured.result == done.remeasured.before
+        following, _ = next_item(results, 1, wanted)
+        assert following != key
+        assert results.scored(1).state == "stale"
+        results.finish_build(1)
+        assert results.scored(1).state == "fresh"

@@ -1,1 +1,0 @@
-"""The scores of trivial answers on the same cases (C-135)."""
