@@ -10,6 +10,7 @@ import click
 from callscore.cli.console import command_name, say
 
 if TYPE_CHECKING:
+    from callscore.core.scorecard import Scorecard
     from callscore.web.serving import ServeOptions
 
 SAMPLE_STORE = Path("callscore-demo.db")
@@ -85,7 +86,6 @@ def demo(
     from callscore.export.sources import scored_source, with_scenarios
     from callscore.export.step_cases import StepCases
     from callscore.report.decision_lines import KEYWORD_WIDTH
-    from callscore.report.orchestration_terminal import result_text
 
     targets = OutputPaths(results, card=output.path_unless_stdout(json_file), html=html)
     with (
@@ -101,6 +101,17 @@ def demo(
     if json_file == output.STANDARD_OUTPUT:
         return
     output.print_card(card, TITLE, all_rows=all_rows, repeat_decision=False)
+    averages = _say_scenarios(scenarios)
+    say("\nSAMPLE DATA: the decision from these made-up numbers")
+    output.print_verdict(card)
+    say(f"{'AGENTS':<{KEYWORD_WIDTH}}average of plan, calls and rejections: {', '.join(averages)}.")
+    _say_what_is_next(html)
+
+
+def _say_scenarios(scenarios: Scorecard) -> list[str]:
+    """Print the results of scenarios; returns the average of every model."""
+    from callscore.report.orchestration_terminal import result_text
+
     averages = []
     for model in scenarios.models:
         say("\nSAMPLE DATA: made-up scenarios, models and verdicts")
@@ -108,11 +119,12 @@ def demo(
         say(result_text(document))
         numbers = document["overall_statistics"]["key_metrics"]
         averages.append(f"{model.model} {numbers['Average']}")
-    say("\nSAMPLE DATA: the decision from these made-up numbers")
-    output.print_verdict(card)
-    say(f"{'AGENTS':<{KEYWORD_WIDTH}}average of plan, calls and rejections: {', '.join(averages)}.")
-    say(f"The report with every call, its evidence and its verdicts: {html}")
+    return averages
+
+
+def _say_what_is_next(html: Path) -> None:
     name = command_name()
+    say(f"The report with every call, its evidence and its verdicts: {html}")
     say(f"Next, your own calls:  {name} import CALLS/ -o cases.jsonl   then   {name} init")
     say("In the browser, the sample now, and later your own runs; open it:")
     say(f"{name} serve")

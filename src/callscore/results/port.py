@@ -72,7 +72,7 @@ class RunLine(msgspec.Struct, frozen=True):
     """The recommended model, or the first of the ranking; None if the run has no scores yet."""
     leader_final: float | None = None
     race: RaceCard | None = None
-    """How its race stands, if it is one."""
+    """The state of its race, if it is one."""
     failures: Sequence[Failure] = ()
     """The most frequent cause of every model, while the run is running."""
     unstored: bool = False

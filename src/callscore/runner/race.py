@@ -295,7 +295,7 @@ class RaceRun:
     ) -> RunSummary:
         """Send rounds until the race stops, the budget is spent, or the run is interrupted.
 
-        `record` keeps how the race stands before each round, for who looks at the run.
+        `record` keeps the state of the race before each round, for who looks at the run.
         """
         rounds = _Rounds(models, send_round, emit)
         record(self.card(UNFINISHED))

@@ -108,7 +108,7 @@ class _Job(NamedTuple):
     spent_usd: Callable[[], float]
     """What the run has spent so far, in all sessions."""
     record_race: Callable[[RaceCard], None]
-    """Keeps how a race stands."""
+    """Keeps the state of a race."""
     helpers: Sequence[ModelHandle] = ()
     """What answers in conversations besides the models."""
     tools: ToolProvider | None = None

@@ -21,7 +21,7 @@ from callscore.results.review_queues import (
 )
 from callscore.results.reviews import ItemKey
 from callscore.web.scored import check_scored
-from callscore.web.screen import Table, Visit
+from callscore.web.screen import PageTable, Visit
 
 QUEUES = {
     "disputed": "Judges or people disagree.",
@@ -101,7 +101,7 @@ OF_DOUBTS = ("case_id", "what", "item", "author", "said", "reason")
 BATCH = 1_000
 
 
-def queue_table(visit: Visit, queue: str) -> Table:
+def queue_table(visit: Visit, queue: str) -> PageTable:
     """Every entry of a queue; of the audit without the words of others, as it is blind."""
     check_scored(visit)
     name = f"review-{queue}-{visit.run}"
@@ -111,10 +111,10 @@ def queue_table(visit: Visit, queue: str) -> Table:
             [one.drawn.case_id, one.drawn.metric, one.drawn.item, one.people.get(me)]
             for one in audit_items(visit.results, visit.run)
         ]
-        return Table(name, OF_AUDIT, [rows])
+        return PageTable(name, OF_AUDIT, [rows])
     if queue == DOUBTS:
-        return Table(name, OF_DOUBTS, [list(_doubt_rows(visit))])
-    return Table(name, COLUMNS, _batches(visit, queue))
+        return PageTable(name, OF_DOUBTS, [list(_doubt_rows(visit))])
+    return PageTable(name, COLUMNS, _batches(visit, queue))
 
 
 def _batches(visit: Visit, queue: str) -> Iterator[Sequence[Sequence[object]]]:

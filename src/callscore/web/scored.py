@@ -42,7 +42,8 @@ def with_source(
         content = notice("This is being computed. ", link("Look again", visit.url()))
     stale = None
     if scored.state in ("stale", "building") and scored.source is not None:
-        stale = notice(f"These scores are being computed again. {scored.why}".strip())
+        why = f": {scored.why}" if scored.why else ""
+        stale = notice(f"These scores are being computed again{why}.")
     if scored.values_only:
         stale = notice("The last review counts. ", tag("span", INTERVALS_LATER, class_="note"))
     is_live = run.is_running or scored.state != "fresh" or scored.values_only or computes

@@ -149,7 +149,7 @@ class Download(NamedTuple):
     chunks: Iterable[bytes]
 
 
-class Table(NamedTuple):
+class PageTable(NamedTuple):
     """The table of a page, with all rows of its filter."""
 
     name: str
@@ -175,7 +175,7 @@ class Route(NamedTuple):
     writes: Literal["store", "data", "log"] = "store"
     """What a POST writes to: the store, the folder given as `--data`, or only an event `export`, as
     it returns a file of calls or of work of people."""
-    table: Callable[[Visit], Table] | None = None
+    table: Callable[[Visit], PageTable] | None = None
     """The table of the page as a file, for `format=csv` and `format=xlsx`."""
 
 

@@ -38,10 +38,10 @@ from callscore.web.screen import (
     Format,
     NotFound,
     Page,
+    PageTable,
     Redirect,
     Route,
     Site,
-    Table,
     Visit,
     WebSession,
     element,
@@ -173,7 +173,7 @@ class _Door:
         return handle
 
     async def _send_table(
-        self, request: web.Request, visit: Visit, table: Callable[[Visit], Table]
+        self, request: web.Request, visit: Visit, table: Callable[[Visit], PageTable]
     ) -> web.StreamResponse:
         assert visit.format is not None
         file = await asyncio.to_thread(lambda: as_file(table(visit), visit.format or "csv"))

@@ -52,7 +52,7 @@ class ServeOptions(msgspec.Struct, frozen=True):
 
     @property
     def is_local(self) -> bool:
-        """Whether nobody else is to log in."""
+        """Whether other people cannot log in."""
         return is_loopback(self.host) and self.proxy is None and self.reviewers is None
 
 

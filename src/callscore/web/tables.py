@@ -9,7 +9,7 @@ from typing import get_args
 from callscore.report.markup import Html, join, tag
 from callscore.report.query_rows import csv_chunks
 from callscore.report.xlsx import table_chunks
-from callscore.web.screen import Download, Format, Table, Visit, element, link
+from callscore.web.screen import Download, Format, PageTable, Visit, element, link
 
 FORMATS: tuple[Format, ...] = get_args(Format)
 WORDS = {"csv": "CSV", "xlsx": "Excel"}
@@ -18,7 +18,7 @@ MAX_TITLE = 31
 """Of a sheet in Excel."""
 
 
-def as_file(table: Table, format: Format) -> Download:
+def as_file(table: PageTable, format: Format) -> Download:
     """Return a table as a file; what cannot be written at all is an error before it begins."""
     chunks: Iterator[bytes]
     if format == "csv":

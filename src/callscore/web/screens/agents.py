@@ -30,7 +30,7 @@ from callscore.report.svg.plan_graph import draw_plan, extract_plan
 from callscore.results.port import MatrixQuery, MatrixRow, QueryError, RunLine
 from callscore.web.page import empty
 from callscore.web.scored import check_scored
-from callscore.web.screen import Answer, Page, Route, Table, Visit, link
+from callscore.web.screen import Answer, Page, PageTable, Route, Visit, link
 from callscore.web.tables import export_links
 
 TASKS = (STEP_TASK, SCENARIO)
@@ -287,7 +287,7 @@ def _arguments(expected: object, answer: DecodedAnswer | None, model: str) -> Ht
     return collapsible("Arguments", shown) if is_right else shown
 
 
-def steps_table(visit: Visit) -> Table:
+def steps_table(visit: Visit) -> PageTable:
     """Return one row per step and model, of all scenarios or of the one that is open."""
     query, run = visit.query_as(AgentsQuery), visit.run_line()
     check_scored(visit)
@@ -303,7 +303,7 @@ def steps_table(visit: Visit) -> Table:
         if query.model in ("", cell.model)
     ]  # fmt: skip
     columns = ("scenario", "step", "model", "status", "state", "score")
-    return Table(f"agents-{run.id}", columns, [rows])
+    return PageTable(f"agents-{run.id}", columns, [rows])
 
 
 ROUTES = (Route("GET", "/runs/{run}/agents", show_agents, query=AgentsQuery, table=steps_table),)

@@ -32,9 +32,9 @@ from callscore.web.screen import (
     Answer,
     NotFound,
     Page,
+    PageTable,
     Redirect,
     Route,
-    Table,
     Visit,
     element,
     link,
@@ -144,7 +144,7 @@ def _shown(comparison: Comparison, query: CompareQuery) -> Sequence[CaseChange]:
 COLUMNS = ("case_id", "task", "before", "after", "change", "weighted", "kinds", "what_changed")
 
 
-def changes_table(visit: Visit) -> Table:
+def changes_table(visit: Visit) -> PageTable:
     """Return every case of the filter that changed."""
     query = visit.query_as(CompareQuery)
     lines = [_run(visit, name) for name in ("first", "second")]
@@ -159,7 +159,7 @@ def changes_table(visit: Visit) -> Table:
          describe_case(msgspec.structs.replace(one, kinds=()))]
         for one in _shown(comparison, query)
     ]  # fmt: skip
-    return Table(f"compare-{lines[0].id}-{lines[1].id}", COLUMNS, [rows])
+    return PageTable(f"compare-{lines[0].id}-{lines[1].id}", COLUMNS, [rows])
 
 
 def _run(visit: Visit, name: str) -> RunLine:

@@ -9,7 +9,7 @@ from callscore.report.html.parts import chip, row, table
 from callscore.report.markup import Html, tag
 from callscore.report.numbers import show_count
 from callscore.report.safe_text import plain
-from callscore.web.screen import Answer, Page, Route, Table, Visit, link
+from callscore.web.screen import Answer, Page, PageTable, Route, Visit, link
 from callscore.web.tables import export_links
 
 ROWS = 100
@@ -55,10 +55,10 @@ def _text(event: LoggedEvent) -> str:
     return "deleted" if event.body is None else event.body.decode("utf-8", "replace")
 
 
-def log_table(visit: Visit) -> Table:
+def log_table(visit: Visit) -> PageTable:
     """Return every event, the oldest first."""
     rows = [[one.seq, one.at, one.author, one.kind, _text(one)] for one in visit.results.events()]
-    return Table("log", ("event", "at", "author", "kind", "body"), [rows])
+    return PageTable("log", ("event", "at", "author", "kind", "body"), [rows])
 
 
 ROUTES = (Route("GET", "/events", show_log, "admin", query=LogQuery, table=log_table),)

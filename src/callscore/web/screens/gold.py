@@ -38,9 +38,9 @@ from callscore.web.screen import (
     Download,
     Forbidden,
     Page,
+    PageTable,
     Redirect,
     Route,
-    Table,
     Visit,
     element,
     link,
@@ -343,11 +343,11 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def gold_table(visit: Visit) -> Table:
+def gold_table(visit: Visit) -> PageTable:
     """Return every doubtful reference of the filter, and what was said last about it."""
     query, source = visit.query_as(GoldQuery), check_scored(visit)
     entries = [one for one in _entries(visit, source) if _is_chosen(one, query)]
-    return Table(f"gold-{visit.run}", COLUMNS, [[_values(one) for one in entries]])
+    return PageTable(f"gold-{visit.run}", COLUMNS, [[_values(one) for one in entries]])
 
 
 def _values(entry: _Entry) -> Sequence[object]:

@@ -14,7 +14,7 @@ from callscore.report.safe_text import plain
 from callscore.report.svg.sparkline import draw_sparkline
 from callscore.results.port import RunLine
 from callscore.web.page import command, empty
-from callscore.web.screen import Answer, Page, Route, Table, Visit, element, link
+from callscore.web.screen import Answer, Page, PageTable, Route, Visit, element, link
 from callscore.web.tables import export_links
 
 POLL = "every 2s"
@@ -167,10 +167,10 @@ EXPORTED = (
 )  # fmt: skip
 
 
-def runs_table(visit: Visit) -> Table:
+def runs_table(visit: Visit) -> PageTable:
     """Return every run of the store."""
     rows = [[getattr(run, name) for name in EXPORTED] for run in visit.results.runs()]
-    return Table("runs", EXPORTED, [rows])
+    return PageTable("runs", EXPORTED, [rows])
 
 
 ROUTES = (Route("GET", "/", show_runs, version=version_of_runs, table=runs_table),)

@@ -18,7 +18,7 @@ from callscore.results.review_queues import (
     judge_agreement,
 )
 from callscore.web.scored import check_scored
-from callscore.web.screen import Answer, Forbidden, Page, Route, Table, Visit, link
+from callscore.web.screen import Answer, Forbidden, Page, PageTable, Route, Visit, link
 from callscore.web.tables import export_links
 
 if TYPE_CHECKING:
@@ -134,12 +134,12 @@ def _words(word: str) -> str:
 COLUMNS = ("metric", "drawn", "decided", "agreement", "kappa", "low", "high", "alpha", "state")
 
 
-def judge_table(visit: Visit) -> Table:
+def judge_table(visit: Visit) -> PageTable:
     """Return agreement by metric; blind, as the page."""
     check_scored(visit)
     if not _has_finished(visit):
         raise Forbidden("Agreement is shown when you have decided your part of the sample.")
-    return Table(
+    return PageTable(
         f"judge-{visit.run}",
         COLUMNS,
         [[_values(one) for one in judge_agreement(visit.results, visit.run).metrics]],

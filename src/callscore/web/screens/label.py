@@ -134,8 +134,7 @@ def _agreement(visit: Visit, data: DataSet, book: LabelBook) -> Html:
 
 
 def _count_people(number: int) -> str:
-    words = {0: "Nobody has", 1: "1 person has"}
-    return words.get(number, f"{number} people have")
+    return "1 person has" if number == 1 else f"{number} people have"
 
 
 def _compared(data: DataSet, book: LabelBook, found: Agreement) -> list[Child]:

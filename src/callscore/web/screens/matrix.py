@@ -24,7 +24,7 @@ from callscore.results.port import (
 from callscore.web.page import choice, field, not_scored
 from callscore.web.query import encode_query
 from callscore.web.scored import check_scored
-from callscore.web.screen import Answer, Page, Route, Table, Visit, element, link
+from callscore.web.screen import Answer, Page, PageTable, Route, Visit, element, link
 from callscore.web.tables import export_links
 
 SHOWN = {"all": "All"} | {word: MARKS[word] for word in MARKS if word} | {"delta": "Far apart"}
@@ -302,7 +302,7 @@ HEADINGS = ("case_id", "call_id", "task", "lang", "turns", "expected")
 OF_MODEL = ("status", "score", "reasons")
 
 
-def matrix_table(visit: Visit) -> Table:
+def matrix_table(visit: Visit) -> PageTable:
     """Return every row of the filter."""
     given = visit.query_as(MatrixParameters)
     check_scored(visit)
@@ -310,7 +310,7 @@ def matrix_table(visit: Visit) -> Table:
     first = visit.results.matrix(visit.run, query)
     models = [one for one in first.models if not given.model or one in given.model]
     columns = [*HEADINGS, *(f"{model} {name}" for model in models for name in OF_MODEL)]
-    return Table(f"matrix-{visit.run}", columns, _batches(visit, query, first, models))
+    return PageTable(f"matrix-{visit.run}", columns, _batches(visit, query, first, models))
 
 
 def _batches(

@@ -21,7 +21,7 @@ from callscore.results.port import QueryError
 from callscore.web.page import empty
 from callscore.web.query import encode_query
 from callscore.web.scored import check_scored, version_of_run, with_source
-from callscore.web.screen import Answer, Route, Table, Visit, link
+from callscore.web.screen import Answer, PageTable, Route, Visit, link
 from callscore.web.screens.matrix import CaseParameters
 from callscore.web.tables import export_links
 
@@ -127,14 +127,14 @@ def _questions(visit: Visit, source: ReportSource) -> Html:
 COUNTS = ("asked", "agreed", "false_pass", "false_fail", "not_applicable", "unanswered")
 
 
-def questions_table(visit: Visit) -> Table:
+def questions_table(visit: Visit) -> PageTable:
     """Return one row per question and model; of one question, one row per call."""
     query, source = visit.query_as(QuestionQuery), check_scored(visit)
     name = f"questions-{visit.run}"
     if query.question:
         calls = [one for one in _calls_of(query, source) if _is_chosen(one, query)]
         rows: list[Sequence[object]] = [[one.case_id, one.expected, one.given] for one in calls]
-        return Table(name, ("case_id", "people", "model"), [rows])
+        return PageTable(name, ("case_id", "people", "model"), [rows])
     rows = [
         [
             question.id, question.shown.section, question.shown.text, model,
@@ -143,7 +143,7 @@ def questions_table(visit: Visit) -> Table:
         for question in visit.results.counts(visit.run).questions.worst_first()
         for model, counts in question.models.items()
     ]  # fmt: skip
-    return Table(name, ("question", "section", "text", "model", *COUNTS), [rows])
+    return PageTable(name, ("question", "section", "text", "model", *COUNTS), [rows])
 
 
 ROUTES = (

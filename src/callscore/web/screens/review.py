@@ -31,9 +31,9 @@ from callscore.web.screen import (
     Forbidden,
     NotFound,
     Page,
+    PageTable,
     Redirect,
     Route,
-    Table,
     Visit,
     element,
     link,
@@ -291,7 +291,7 @@ def _routes_of(queue: str) -> Sequence[Route]:
     def show(visit: Visit) -> Answer:
         return show_queue(visit, queue)
 
-    def list_all(visit: Visit) -> Table:
+    def list_all(visit: Visit) -> PageTable:
         return queue_table(visit, queue)
 
     def save(visit: Visit) -> Answer:

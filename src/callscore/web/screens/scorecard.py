@@ -9,7 +9,7 @@ from callscore.report.markup import Child, Html, join
 from callscore.report.source import ReportSource
 from callscore.scorecard.template import TemplateRow
 from callscore.web.scored import check_scored, version_of_run, with_source
-from callscore.web.screen import Answer, Route, Table, Visit, link
+from callscore.web.screen import Answer, PageTable, Route, Visit, link
 from callscore.web.screens.matrix import matrix_url
 from callscore.web.tables import export_links
 
@@ -39,11 +39,11 @@ def _scorecard(visit: Visit, source: ReportSource) -> Html:
     )
 
 
-def scorecard_table(visit: Visit) -> Table:
+def scorecard_table(visit: Visit) -> PageTable:
     """Return one row per model and value."""
     rows = check_scored(visit).card.to_rows()
     columns = list(rows[0]) if rows else []
-    return Table(f"scorecard-{visit.run}", columns, [[list(row.values()) for row in rows]])
+    return PageTable(f"scorecard-{visit.run}", columns, [[list(row.values()) for row in rows]])
 
 
 ROUTES = (
