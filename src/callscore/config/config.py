@@ -226,15 +226,17 @@ def _prompt_files(file: EvalFile) -> Iterator[Path]:
 
 
 def _outside(document: Document, files: Sequence[Path]) -> tuple[Path, ...]:
-    """Files outside the folder of the eval file and the working directory; Python code that
-    names them itself is trusted.
+    """Files outside the folder of the eval file and the working directory, or on other machines;
+    Python code that names them itself is trusted.
     """
     if not document.lines:  # not from a file
         return ()
     folder = document.path.parent
     inside = [folder.resolve(), Path.cwd(), Path(str(resources.files("callscore"))).resolve()]
-    real = dict.fromkeys((folder / path).resolve() for path in files)
-    return tuple(path for path in real if not any(path.is_relative_to(i) for i in inside))
+    remote = dict.fromkeys(path for path in files if ":" in str(path) and is_remote(path))
+    real = dict.fromkeys((folder / path).resolve() for path in files if path not in remote)
+    local = (path for path in real if not any(path.is_relative_to(i) for i in inside))
+    return (*local, *remote)
 
 
 def _scoring(

@@ -39,6 +39,7 @@ from callscore.store.strict_yaml import Document
 from callscore.suites.registry import scenario_readers, scenario_suite
 
 PART = f"data.{SCENARIOS}"
+ASKING_BACK = ("text", "status")
 MOST_TIMEOUT_S = 600.0
 _WITHOUT_TEMPERATURE = "gpt-5"
 """Models of this name take no temperature; the public runner sets the reasoning effort instead."""
@@ -153,6 +154,15 @@ def scenario_settings(
             "a config file of the public runner needs `protocol: public`; expected own prompts "
             "by name: planner, sub_agent, or the id of an agent",
         )
+    if entry.asking_back not in (None, *ASKING_BACK):
+        words = " or ".join(ASKING_BACK)
+        raise document.error(f"{PART}.asking_back", f"{entry.asking_back!r}; expected {words}")
+    if entry.asking_back == "text" and (entry.protocol == "public" or entry.mode == "compat"):
+        raise document.error(
+            f"{PART}.asking_back", "the public protocol and compat know the status only"
+        )
+    has_own = isinstance(entry.prompts, dict) and entry.protocol != "public"
+    by_default = "text" if has_own and entry.mode == "standard" else "status"
     return ScenarioSettings(
         cast("ProtocolName", entry.protocol),
         cast("Mode", entry.mode),
@@ -161,6 +171,7 @@ def scenario_settings(
         {name: _live_tool(document, name, tool) for name, tool in entry.tools.items()},
         None if entry.user is None else _user(document, entry.user),
         _stop_rules(document, entry.stop),
+        (entry.asking_back or by_default) == "text",
     )
 
 

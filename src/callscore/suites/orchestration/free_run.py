@@ -58,6 +58,7 @@ class FreeRun:
         self._scenario = scenario
         self._tools: Tools = cards.tools
         self._builder = StepCaseBuilder(scenario, cards, protocol)
+        self.asking_back = protocol.asking_back
         self._due: dict[int, PlanStep | AgentStep] = {p.step_id: p for p in scenario.plans}
         self._due |= {step.step_id: step for step in scenario.agent_steps if step.has_card}
         self._left = iter(scenario.raw)
@@ -184,7 +185,8 @@ def free_replies(
             return _failure_text(steps[-1])
         runs.append(free.run(number))
         not_reached += len(free.not_reached)
-    replies = ScenarioReplies(scenario, model, repeats, steps)
+    asking_back = scenario_set.protocol.asking_back
+    replies = ScenarioReplies(scenario, model, repeats, steps, asking_back)
     recording = ScenarioRecording(scenario.id, tuple(runs), (scenario.raw,) * repeats, model)
     return FreeReplies(replies, recording, not_reached)
 
@@ -196,7 +198,7 @@ def _walk(free: FreeRun, model: str, run: int, stored: StoredReplies) -> Iterato
         yield StepReply(case, run, found)
         if not isinstance(found, Reply):
             return
-        free.add_reply(to_recorded_reply(found))
+        free.add_reply(to_recorded_reply(found, free.asking_back))
 
 
 def _failure_text(step: StepReply) -> str:

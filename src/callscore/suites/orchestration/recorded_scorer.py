@@ -166,6 +166,7 @@ class RecordedScorer:
             data=scenarios_hash(language.cards_hash, gold),
             version=__version__,
             usage=spending.usage(),
+            asking_back=spending.asking_back,
         )
         metadata = results.add_judge(metadata, judged)
         if self._mode == "compat":
@@ -243,9 +244,12 @@ class RecordedSpending:
     def __init__(self) -> None:
         self._runs: dict[str, list[list[Reply | Failed]]] = {}
         self._is_known = False
+        self.asking_back = False
+        """Whether a recording reads text that asks for something as AWAITING_USER_INPUT."""
 
     def add(self, scenario: str, recording: ScenarioRecording) -> None:
         """Add the replies of a scenario."""
+        self.asking_back |= recording.asking_back
         runs = [[*run.plans.values(), *run.steps.values()] for run in recording.runs]
         self._is_known |= any(each.spent != RecordedSpent() for run in runs for each in run)
         self._runs[scenario] = [[recorded_reply(each) for each in run] for run in runs]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import add
 from typing import Any
@@ -79,6 +79,8 @@ class ResultMetadata(msgspec.Struct, frozen=True):
     """What judging took; never part of the cost of the model."""
     answered_by: tuple[str, ...] = ()
     """Names under which the model replied, other than the requested one (R-26)."""
+    asking_back: bool = False
+    """Whether text that asks for something counts as AWAITING_USER_INPUT (C-142)."""
     protocol: str = ""
     """The protocol of the requests, if Callscore sent them (C-133)."""
     usage: Json | None = None
@@ -137,6 +139,7 @@ class LanguageResult(msgspec.Struct, frozen=True):
             "doc": spec().framework,
             "mode": self.mode,
             **({"protocol": metadata.protocol} if metadata.protocol else {}),
+            **({"asking_back": "text"} if metadata.asking_back else {}),
             "lang": metadata.language,
             "data": metadata.data,
             "judge": metadata.judge,
@@ -282,7 +285,7 @@ def standard_result(
         tally=tally,
         records=tuple(record for scenario in evaluated for record in scenario.records),
         findings=tuple(finding for scenario in evaluated for finding in scenario.findings),
-        warnings=(*_warnings(totals), *_plan_warnings(metadata, evaluated)),
+        warnings=(*_warnings(totals, kinds), *_plan_warnings(metadata, evaluated)),
         floors=floors,
         kinds=kinds,
     )
@@ -344,15 +347,22 @@ def compat_result(
     return LanguageResult(metadata, "compat", totals, listed, tally, warnings=(compat.NOTE,))
 
 
-def _warnings(overall: OverallStatistics) -> list[str]:
+def _warnings(overall: OverallStatistics, kinds: Collection[str]) -> list[str]:
     warnings = []
     if not overall.complete:
         warnings.append(
             f"incomplete: {overall.failed_files} of {overall.total_files} scenarios could not be "
             "evaluated (C-119)"
         )
+    explained: tuple[str, ...] = ()
+    if kinds and "plan" not in kinds:
+        explained = ("Plan", "Average")
+        warnings.append(
+            "no plan step is expected: Plan and Average are null, the Final is that of the other "
+            "steps (C-142)"
+        )
     for name, measure in result_format.key_metrics(overall.key_metrics).items():
-        if measure.absence == "not_run":
+        if measure.absence == "not_run" and name not in explained:
             warnings.append(f"{name} is unavailable: {measure.why} (C-120)")
     confusion = overall.confusion
     for what, cases in (("call", confusion.call_cases), ("rejection", confusion.rejection_cases)):
@@ -397,6 +407,7 @@ def model_score(results: Sequence[LanguageResult]) -> ScenarioScore:
         identity={
             "mode": first.mode,
             **({"protocol": first.metadata.protocol} if first.metadata.protocol else {}),
+            **({"asking_back": "text"} if first.metadata.asking_back else {}),
             "lang": "+".join(languages),
             "ged": str(spec().plan.budget),
         },

@@ -24,7 +24,7 @@ from callscore.suites.orchestration.step_record import KINDS
 from callscore.suites.orchestration.twins import resample_twins_together
 
 _OUT = "_out.json"
-_IDENTITY = ("mode", "protocol", "lang", "ged")
+_IDENTITY = ("mode", "protocol", "asking_back", "lang", "ged")
 
 
 class _Row(msgspec.Struct, frozen=True):

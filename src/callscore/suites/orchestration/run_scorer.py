@@ -254,7 +254,8 @@ def replies_of(
     cases = scenario_set.requested_steps(scenario)
     stored = {case.id: data.stored(model, case.id) for case in cases}
     steps = list(collect_replies(cases, stored, data.repeats))
-    return ScenarioReplies(scenario, model, data.repeats, steps)
+    asking_back = scenario_set.protocol.asking_back
+    return ScenarioReplies(scenario, model, data.repeats, steps, asking_back)
 
 
 class _LanguageScorer:
@@ -315,6 +316,7 @@ class _LanguageScorer:
             scenario_set.digest,
             __version__,
             protocol=scenario_set.protocol.signature,
+            asking_back=scenario_set.protocol.asking_back,
             usage=usage_by_scenario(self._used),
             free_running=self._free_running(),
         )

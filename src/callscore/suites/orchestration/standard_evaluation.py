@@ -194,7 +194,7 @@ def _agent_record(
         step.agent,
         tool=step.due.tool if isinstance(step.due, CallsDue) else step.due.type,
         confusion=confusion,
-        flags=prediction.flags if isinstance(prediction, ToolCalls) else (),
+        flags=() if isinstance(prediction, NoDecision) else prediction.flags,
         expected=scenario.text_of(step.step_id),
         reply=reply,
     )

@@ -72,6 +72,11 @@ def read_cards(folder: Path, files: ScenarioFiles) -> tuple[Cards, str]:
 
 def select_protocol(settings: ScenarioSettings, files: ScenarioFiles) -> PromptProtocol:
     """The protocol of the settings; raises DataError if the user's prompts cannot be used."""
+    protocol = _prompts_of(settings, files)
+    return msgspec.structs.replace(protocol, asking_back=settings.asking_back)
+
+
+def _prompts_of(settings: ScenarioSettings, files: ScenarioFiles) -> PromptProtocol:
     if settings.prompts is None:
         protocol = bundled_protocol(settings.protocol)
     else:
