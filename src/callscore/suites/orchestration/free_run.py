@@ -19,6 +19,7 @@ from callscore.core.scenarios import StoredReplies
 from callscore.suites.orchestration.call.measures import Tools, measure_calls
 from callscore.suites.orchestration.call.schema import SCHEMA_VIOLATION
 from callscore.suites.orchestration.decision.parse import ToolCalls, read_prediction
+from callscore.suites.orchestration.plan.lenient_json import strip_think_block
 from callscore.suites.orchestration.plan.parse import read_plan
 from callscore.suites.orchestration.replies import ScenarioReplies, StepReply, to_recorded_reply
 from callscore.suites.orchestration.scenario.cards import Cards
@@ -44,7 +45,6 @@ from callscore.suites.orchestration.scenario.output_file import (
 from callscore.suites.orchestration.scenario.protocol import PromptProtocol
 from callscore.suites.orchestration.scenario.queries import PlannedQuery, PlanProgress
 from callscore.suites.orchestration.step_record import StepRecord
-from callscore.suites.orchestration.think_block import strip_think_block
 
 NO_RESULT = "NO_RECORDED_RESULT"
 NO_ERROR = ("undecided_value", SCHEMA_VIOLATION)

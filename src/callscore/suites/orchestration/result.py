@@ -19,6 +19,7 @@ from callscore.core.scenarios import (
     ScenarioRows,
     ScenarioScore,
     ScenarioSinks,
+    StepVerdicts,
     VerdictKey,
 )
 from callscore.core.scorecard import TaskScore
@@ -26,11 +27,10 @@ from callscore.core.task import SCENARIO
 from callscore.scorecard.scored_reply import ReplyLabels
 from callscore.scorecard.tally import TaskTally
 from callscore.suites.orchestration import compat, extra_statistics, intervals, result_format
-from callscore.suites.orchestration.call.questions import JUDGED_ROWS
+from callscore.suites.orchestration.call.questions import JUDGED_ROWS, RecordedVerdicts
 from callscore.suites.orchestration.compat import evaluation as compat_evaluation
 from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.decision.parse import REPEATS_PLAN
-from callscore.suites.orchestration.kinds import KINDS, kinds_in
 from callscore.suites.orchestration.overall import (
     OverallStatistics,
     mean_of_languages,
@@ -48,7 +48,7 @@ from callscore.suites.orchestration.scenario_tally import (
 )
 from callscore.suites.orchestration.spec import spec
 from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation, right_by_run
-from callscore.suites.orchestration.step_record import StepRecord, metric_records
+from callscore.suites.orchestration.step_record import KINDS, StepRecord, kinds_in, metric_records
 from callscore.suites.orchestration.twins import (
     NO_TWINS,
     Outline,
@@ -464,3 +464,19 @@ def emit_records(results: Iterable[LanguageResult], sinks: ScenarioSinks) -> Non
         for step in result.records:
             for record in metric_records(step, result.metadata.model):
                 sinks.on_record(record)
+
+
+def add_judge(metadata: ResultMetadata, judged: StepVerdicts | None) -> ResultMetadata:
+    """The metadata of a result, with the judge."""
+    if judged is None:
+        return metadata
+    judges = [metadata.judge, judged.judge] if metadata.judge != "none" else [judged.judge]
+    return msgspec.structs.replace(metadata, judge="+".join(judges), judging=dict(judged.judging))
+
+
+def warn_of_unused_verdicts(scored: LanguageResult, given: RecordedVerdicts) -> LanguageResult:
+    """The result, with a warning if verdicts from files were not used."""
+    if not given.unused:
+        return scored
+    warning = f"{given.unused} verdicts name no open item of this model and language"
+    return msgspec.structs.replace(scored, warnings=(*scored.warnings, warning))

@@ -11,9 +11,9 @@ from callscore.core.case import Malformed
 from callscore.core.errors import DataError
 from callscore.core.measure import Measure, ratio
 from callscore.core.scenarios import DataFinding, OpenStep
-from callscore.suites.orchestration.call.difference import Difference
 from callscore.suites.orchestration.call.measures import NO_CALL, Tools, measure_calls
 from callscore.suites.orchestration.call.questions import VerdictSource
+from callscore.suites.orchestration.call.schema import Difference
 from callscore.suites.orchestration.decision.confusion import Confusion, cell
 from callscore.suites.orchestration.decision.parse import (
     REPEATS_PLAN,

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from callscore.core import strict_json
+from callscore.suites.orchestration.plan.lenient_json import strip_think_block
 from callscore.suites.orchestration.scenario.model import (
     AWAITING,
     GENERAL,
@@ -17,7 +18,6 @@ from callscore.suites.orchestration.scenario.model import (
     RejectionType,
 )
 from callscore.suites.orchestration.scenario.output_file import RecordedReply
-from callscore.suites.orchestration.think_block import strip_think_block
 
 REPEATS_PLAN = "repeats_plan"
 """Why a sub-agent decided nothing: it wrote a plan, like the one that it sees in the history."""
