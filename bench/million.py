@@ -17,6 +17,17 @@ from bench.score import brief_records, write_workload
 
 CASES = sized(int(os.environ.get("CALLSCORE_BENCH_CASES", "100000")), 40)
 CALLSCORE = (sys.executable, "-m", "callscore")
+UNTIL_FIRST_REQUEST = """
+import os, sys
+import callscore
+from callscore.core.run import Completed
+
+def end(event):
+    if isinstance(event, Completed) and not event.cached:
+        os._exit(0)
+
+callscore.run(sys.argv[1], intervals=False, on_event=end, trust_config=True)
+"""
 
 
 def shown(what: str, cases: int, used: Usage, more: str = "") -> None:
@@ -55,6 +66,12 @@ def run(folder: Path, cases: int) -> None:
     shown("scored again to Parquet", cases, written, f", {size_of(tables) / cases:,.0f} bytes each")
     counted = usage_of([*CALLSCORE, "query", str(tables), "SELECT avg(score) FROM results"])
     shown("query", cases, counted)
+    with files[0].open(
+        "a", encoding="utf-8"
+    ) as data:  # as if the run had ended before its last case
+        data.write(json.dumps({**brief_records(0, 0)[0], "id": "last"}) + "\n")
+    started = usage_of([sys.executable, "-c", UNTIL_FIRST_REQUEST, str(folder / "eval.yaml")])
+    shown("resumed: first request", cases, started, ", all other replies are stored")
 
 
 def main() -> None:

@@ -87,6 +87,22 @@ def test_a_metric_from_another_package_is_a_rated_row_outside_the_formula(tmp_pa
     assert "short_reasons" not in unnamed.stdout
 
 
+def test_processes_of_their_own_measure_a_metric_from_another_package(tmp_path: Path) -> None:
+    page = Page("metric.md")
+    env = install_modules(page.package, tmp_path)
+    page.write_files(tmp_path)
+    assert run("run", "eval.yaml", env=env, cwd=tmp_path).returncode == 0
+    written = []
+    for number in (1, 2, 3):
+        files = ("--results", f"results-{number}", "--json", f"card-{number}")
+        words = ("run", "eval.yaml", "--rescore", 1, *files, "--workers", number)
+        done = run(*words, env=env, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        written.append([(tmp_path / name).read_bytes() for name in (files[1], files[3])])
+    assert b"qa.short_reasons" in written[0][0]
+    assert written[1] == written[2] == written[0]
+
+
 def test_a_task_from_another_package_is_a_suite_of_its_own(tmp_path: Path) -> None:
     done, card = _followed("task.md", tmp_path)
     assert (card["suite"], card["title"], card["framework"]) == ("reason", "Contact Reason", "1")

@@ -12,6 +12,7 @@ import pytest
 import commands
 from builders import Json
 from callscore.core.blocks import BLOCK
+from extensions import install_modules
 from scored_calls import write_records
 
 CASES = 2 * BLOCK.cases + 500
@@ -74,6 +75,46 @@ def test_a_killed_process_changes_nothing(cases: Path, tmp_path: Path) -> None:
         os.kill(children(process)[0], signal.SIGKILL)
         out, err = process.communicate()
     assert (process.returncode, out) == (0, expected.stdout), err
+
+
+DEADLY = '''
+import multiprocessing, os, signal
+
+from callscore.extension import Measure, MetricSpec
+
+
+class Deadly:
+    slug, version, spec = "qa.deadly", "1", MetricSpec(section="-", label="Deadly", bands=())
+
+    def measure(self, case, answer, verdicts):
+        """Kill the worker that measures one case of the second block."""
+        if case.id == "case-5000" and multiprocessing.parent_process() is not None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return Measure(1.0)
+'''
+METRIC = """
+[project]
+name = "callscore-deadly"
+version = "1"
+[project.entry-points."callscore.metrics"]
+deadly = "callscore_deadly:Deadly"
+"""
+
+
+def test_a_block_that_kills_its_process_twice_is_named(cases: Path, tmp_path: Path) -> None:
+    package = {"pyproject.toml": METRIC, "callscore_deadly.py": DEADLY}
+    env = install_modules(package, tmp_path)
+    out = tmp_path / "out"
+    out.mkdir()
+    words = ("score", cases, "--metric", "deadly", "--results", out / "results")
+    done = commands.run(*words, "--workers", 2, env=env)
+    first, last = BLOCK.cases + 1, 2 * BLOCK.cases
+    assert done.returncode == 70
+    assert f"{cases}:{first} to {cases}:{last}: the process that computed this" in done.stderr
+    assert "was killed by signal 9, twice; if memory is short, use fewer --workers" in done.stderr
+    assert list(out.iterdir()) == []
+    alone = commands.run(*words, "--workers", 1, env=env)
+    assert alone.returncode == 0, alone.stderr
 
 
 def test_a_closed_stdout_ends_the_command_quietly(cases: Path) -> None:

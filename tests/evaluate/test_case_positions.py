@@ -14,6 +14,7 @@ from callscore.core.errors import DataError
 from callscore.evaluate.case_positions import NO_LIMIT, CasePositions
 from callscore.evaluate.cases import CaseIndex
 from callscore.evaluate.reply_source import RecordedReplies
+from callscore.runner.cases import CaseFiles
 from callscore.store.files import LinesByKey, lines_of
 from scored_calls import write_records
 
@@ -65,6 +66,33 @@ def test_the_index_of_many_cases_is_that_of_few(tmp_path: Path) -> None:
     assert {case_id: many.positions[case_id] for case_id in IDS} == dict(few.positions)
     assert (many.tasks, many.plan.selected) == (few.tasks, few.plan.selected)
     assert [*many.plan.blocks(len(IDS))] == [*few.plan.blocks(len(IDS))]
+
+
+@pytest.mark.parametrize("most", [5, NO_LIMIT])
+def test_a_run_has_the_same_cases_whether_they_are_few_or_many(tmp_path: Path, most: int) -> None:
+    file = write_records(tmp_path, "cases", cases(IDS))
+    files = CaseFiles(ScoreConfig(cases=[file], limit=90), most=most)
+    survey = files.survey()
+    assert list(survey.ids) == IDS[:90]
+    assert survey.ids[80:] == IDS[80:90]
+    assert len(files.positions) == len(IDS)
+    assert [prompt.indexed.position for prompt in files.stream() if prompt.indexed] == [*range(90)]
+    assert files.positions[IDS[100]] == 100
+
+
+@pytest.mark.parametrize("most", [5, NO_LIMIT])
+def test_a_run_reports_the_same_error_whether_cases_are_few_or_many(
+    tmp_path: Path, most: int
+) -> None:
+    again = [*IDS[:30], IDS[3], *IDS[30:40]]
+    file = write_records(tmp_path, "cases", cases(again))
+    twice = r"cases.jsonl:31: case .*: field id: appears twice"
+    with pytest.raises(DataError, match=twice):
+        CaseFiles(ScoreConfig(cases=[file]), most=most).survey()
+    with file.open("a", encoding="utf-8") as more:
+        more.write('{"id": 5}\n')
+    with pytest.raises(DataError, match=twice):
+        CaseFiles(ScoreConfig(cases=[file]), most=most).survey()
 
 
 def test_an_unknown_id_with_the_hash_of_a_case_is_refused(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from callscore.report.json import scorecard_json
 from callscore.report.source import CaseView
 from callscore.runner.prepare import RunOptions
 from callscore.store.disk_list import DiskList
+from scenario_runs import scenario_data
 
 SIZE = BlockSize(sub_block=4, sub_blocks=2)
 PRICE = {"input": 3.0, "output": 15.0}
@@ -27,16 +28,19 @@ MODELS = [
 ]
 
 
-@pytest.fixture(scope="module", params=["none", "offline"])
-def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run of the sample calls, two repeats of each, with or without a judge."""
-    folder = tmp_path_factory.mktemp("run")
-    judge = {} if request.param == "none" else {"judge": "offline"}
-    value = {"name": "trial", "data": "sample", "models": MODELS, "repeats": 2, **judge}
+def run_folder(folder: Path, **keys: object) -> Path:
+    """The folder of a run of the sample calls, two repeats of each, and of what `keys` add."""
+    value = {"name": "trial", "data": "sample", "models": MODELS, "repeats": 2, **keys}
     (folder / "eval.yaml").write_text(json.dumps(value), encoding="utf-8")
     done = commands.run("run", "eval.yaml", "--store", "runs.db", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder
+
+
+@pytest.fixture(scope="module", params=["none", "offline"])
+def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run with or without a judge."""
+    return run_folder(tmp_path_factory.mktemp("run"), judge=request.param)
 
 
 def rescore(folder: Path, out: Path, workers: Workers) -> dict[str, bytes]:
@@ -57,6 +61,14 @@ def rescore(folder: Path, out: Path, workers: Workers) -> dict[str, bytes]:
 def test_no_number_of_processes_changes_a_byte(store: Path, tmp_path: Path) -> None:
     one = rescore(store, tmp_path, Workers(1, SIZE))
     assert rescore(store, tmp_path, Workers(2, SIZE)) == one
+
+
+def test_calls_with_benchmarks_and_scenarios_have_the_same_bytes(tmp_path: Path) -> None:
+    data = ["sample", scenario_data()]
+    folder = run_folder(tmp_path, data=data, benchmarks="all", judge="offline")
+    one = rescore(folder, tmp_path, Workers(1, SIZE))
+    for number in (2, 3):
+        assert rescore(folder, tmp_path, Workers(number, SIZE)) == one
 
 
 def test_the_command_takes_workers_for_stored_runs_only(store: Path) -> None:

@@ -35,7 +35,7 @@ class CasePositions(Mapping[str, int]):
 
     def add(self, ids: Sequence[str]) -> bool:
         """Append cases; False, and nothing is added, if an id is known to be taken."""
-        if not self.is_exact:
+        if self._hashes:
             self._hashes.extend(map(self._hash_of, ids))
             return True
         if len(set(ids)) < len(ids) or not self._exact.keys().isdisjoint(ids):
@@ -48,15 +48,17 @@ class CasePositions(Mapping[str, int]):
 
     def finish(self) -> bool:
         """Prepare lookups; False if two cases have the same id or the same hash."""
-        if self.is_exact:
+        if not self._hashes:
             return True
         import numpy as np  # intervals of large data need it, too
 
         hashes = np.frombuffer(self._hashes, np.int64)
-        order = np.argsort(hashes, kind="stable")
+        order = np.argsort(hashes, kind="stable").astype(np.uint32)
         in_order = hashes[order]
-        self._order = array("I", order.astype(np.uint32).tobytes())
-        self._hashes = array("q", in_order.tobytes())
+        self._order.frombytes(order.data.cast("B"))
+        self._hashes = array("q")
+        del hashes, order  # the arrays may be large
+        self._hashes.frombytes(in_order.data.cast("B"))
         return not bool((in_order[1:] == in_order[:-1]).any())
 
     def __getitem__(self, case_id: str) -> int:

@@ -14,6 +14,7 @@ import msgspec
 from callscore.config.score import ScoreConfig
 from callscore.core.blocks import BLOCK, BlockSize
 from callscore.core.case import Case, Prompt
+from callscore.core.errors import DataError
 from callscore.core.provider import CaseProvider, Provider, ProviderRequest
 from callscore.core.run import Survey, Work
 from callscore.core.scenarios import (
@@ -26,6 +27,7 @@ from callscore.core.scenarios import (
 from callscore.core.suite import Suite, names_in
 from callscore.core.task import SCENARIO
 from callscore.evaluate.case_blocks import BlockPlan
+from callscore.evaluate.case_positions import MANY, NO_LIMIT, CasePositions
 from callscore.evaluate.cases import (
     Contradictions,
     IndexedCase,
@@ -36,6 +38,7 @@ from callscore.evaluate.cases import (
     tasks_for,
 )
 from callscore.runner.call_steps import CallSteps, StepIndex
+from callscore.store.disk_list import DiskTexts
 from callscore.store.files import Line, LinesByKey, LineStart, lines_of, path_of
 from callscore.store.input_records import read_case_head
 
@@ -140,54 +143,87 @@ class CaseFiles:
     unit = "call"
 
     def __init__(
-        self, config: ScoreConfig, *, keep_content: bool = False, size: BlockSize = BLOCK
+        self,
+        config: ScoreConfig,
+        *,
+        keep_content: bool = False,
+        size: BlockSize = BLOCK,
+        most: int = MANY,
     ) -> None:
-        """`keep_content`: the stream has every case with all its keys, for a report."""
+        """`keep_content`: the stream has every case with all its keys, for a report.
+
+        The ids of more than `most` cases are on disk; only tests use another number.
+        """
         self._config = config
         self._keep_content = keep_content
         self.contradictions: Sequence[str] = ()
         """Notes on references that contradict themselves (C-131)."""
-        self._tasks = tasks_for(config)
-        self._steps = StepIndex(config.case_sources)
-        self.waiting: Collection[str] = self._steps.later
-        self.plan = BlockPlan(config, size)
-        self.positions: dict[str, int] = {}
-        self.ids: Sequence[str] = ()
-        self.tasks: frozenset[str] = frozenset()
+        self._size = size
+        self._begin(most)
         self.digest = ""
         self.skipped: Sequence[str] = ()
 
+    def _begin(self, most: int) -> None:
+        config = self._config
+        self._tasks = tasks_for(config)
+        self._steps = StepIndex(config.case_sources)
+        self.waiting: Collection[str] = self._steps.later
+        self.plan = BlockPlan(config, self._size)
+        self._most = most
+        self.positions = CasePositions(most)
+        self.ids: Sequence[str] = ()
+        self.tasks: frozenset[str] = frozenset()
+
     def survey(self) -> Survey:
         """Check and hash every selected case; of the others only the ids are checked."""
+        try:
+            if (found := self._survey()) is not None:
+                return found
+        except DataError:
+            if self.positions.is_exact:
+                raise
+        self._begin(NO_LIMIT)  # only the ids can tell which error is the first
+        found = self._survey()
+        assert found is not None  # ids that are all known have been compared
+        return found
+
+    def _survey(self) -> Survey | None:
+        """The same; None if two cases have the same id, or seem to."""
         config = self._config
         numbers = {path_of(source): at for at, source in enumerate(config.case_sources)}
         digest, contradictions = hashlib.blake2b(digest_size=16), Contradictions()
-        selected: list[str] = []
+        selected: list[str] | DiskTexts = []
         tasks: set[str] = set()
         found: set[str] = set()
         names: dict[str, dict[str, None]] = {}
         suites: dict[str, Suite] = {}
-        for line in lines_of(config.case_sources):
+        for position, line in enumerate(lines_of(config.case_sources)):
             if config.limit is not None and len(selected) >= config.limit:
                 head = read_case_head(line)
-                self._add_position(head.id, line)
+                if not self.positions.add([head.id]):
+                    raise duplicate_id(head.id, line)
                 found.add(head.task)
                 _add_names(suites.values(), line, names)
                 continue
             loaded = load_case(line, self._tasks)
             suites[loaded.suite.name] = loaded.suite
             _add_names(suites.values(), line, names)
-            position = self._add_position(loaded.case.id, line)
+            if not self.positions.add([loaded.case.id]):
+                raise duplicate_id(loaded.case.id, line)
             start = LineStart(numbers[line.path], line.number, line.offset)
             self.plan.add(loaded.case.task, start, position)
             found.add(loaded.case.task)
             if not config.tasks or loaded.case.task in config.tasks:
                 selected.append(loaded.case.id)
+                if len(selected) == self._most:
+                    selected = DiskTexts(selected)
                 tasks.add(loaded.case.task)
                 if loaded.task.needs_earlier_replies:
                     self._steps.add(loaded.case, line)
                 contradictions.check(loaded, line)
                 IndexedCase(position, line, loaded).add_to(digest)
+        if not self.positions.finish():
+            return None
         self._tasks = config.catalog.tasks(lambda suite: tuple(names.get(suite.name, ())))
         self.contradictions = contradictions.notes
         self.digest = digest.hexdigest()
@@ -195,18 +231,12 @@ class CaseFiles:
         self.ids = selected
         return Survey(selected, self.digest, frozenset(tasks))
 
-    def _add_position(self, case_id: str, line: Line) -> int:
-        if case_id in self.positions:
-            raise duplicate_id(case_id, line)
-        self.positions[case_id] = position = len(self.positions)
-        return position
-
     def stream(self) -> Iterator[CasePrompt]:
         """Every selected case with its prompt and its reference."""
         fast, tasks = not self._keep_content, self._config.tasks
         selected = (
-            IndexedCase(self.positions[loaded.case.id], line, loaded)
-            for line in lines_of(self._config.case_sources)
+            IndexedCase(position, line, loaded)
+            for position, line in enumerate(lines_of(self._config.case_sources))
             if (loaded := load_case(line, self._tasks, checked=fast)).case.task in tasks
             or not tasks
         )

@@ -17,6 +17,10 @@ from callscore.store.protocol import Store
 MOST_IN_MEMORY = 1_000
 """Replies in memory until their case is scored; others are read from the journal."""
 
+SLOTS = 1 << 20
+"""Cases whose replies did not fit are remembered in this many bytes; two may share one, and then
+the journal is read in vain."""
+
 
 class RunReplies:
     """The replies of one run: from memory if they have just arrived, else from the journal."""
@@ -45,8 +49,8 @@ class RunReplies:
         self._at_price = {model.spec.name: model.at_price for model in models if model.spec.price}
         self._in_memory: dict[str, dict[str, dict[int, Reply | Failed]]] = {}
         self._count = 0
-        self._dropped: set[str] = set()
-        """Cases with a reply that did not fit into memory."""
+        self._dropped = bytearray()
+        """By the hash of its id, whether a case may have a reply that did not fit into memory."""
         self._all_dropped = False
         self._found: dict[str, CaseReplies] = {}
         """Every reply to the cases that are scored next."""
@@ -72,7 +76,8 @@ class RunReplies:
         work = completed.work
         self._all_dropped = self._all_dropped or superseded
         if superseded or self._count >= MOST_IN_MEMORY:
-            self._dropped.add(work.case_id)
+            self._dropped = self._dropped or bytearray(SLOTS)
+            self._dropped[hash(work.case_id) % SLOTS] = 1
         else:
             self._count += 1
             of_case = self._in_memory.setdefault(work.case_id, {})
@@ -83,10 +88,15 @@ class RunReplies:
 
     def _is_due(self, case_id: str) -> bool:
         """Whether a batch of cases is complete with this one."""
-        if self._all_dropped or case_id in self._dropped or case_id in self._found:
+        if case_id in self._found or self._may_be_dropped(case_id):
             return True
         enough = self._complete >= self._together
         return enough and _count(self._in_memory.get(case_id, {})) == self._wanted
+
+    def _may_be_dropped(self, case_id: str) -> bool:
+        if self._all_dropped:
+            return True
+        return bool(self._dropped) and self._dropped[hash(case_id) % SLOTS] == 1
 
     def end(self) -> None:
         """Signal that all replies have arrived."""
@@ -113,7 +123,7 @@ class RunReplies:
         if case_id in self._found:
             return True
         found = self._take_from_memory(case_id)
-        if found is None and (self._all_dropped or case_id in self._dropped):
+        if found is None and self._may_be_dropped(case_id):
             found = self._read_journal(case_id)
             if _count_replies(found) != self._wanted:
                 found = None

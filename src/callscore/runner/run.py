@@ -413,7 +413,6 @@ def _next_rounds(prepared: PreparedRun, store: Store, run_id: int) -> NextRound 
         return store.replies_to(run_id, case_id).get(model, {})
 
     names = [model.spec.name for model in prepared.models]
-    known = frozenset(prepared.survey.ids)
     follow_ups = [
         found
         for source in prepared.sources
@@ -421,6 +420,7 @@ def _next_rounds(prepared: PreparedRun, store: Store, run_id: int) -> NextRound 
     ]
     if not follow_ups:
         return None
+    known = frozenset(prepared.survey.ids)
     models = {model.spec.name: model for model in (*prepared.models, *prepared.helpers)}
     options = _engine_options(prepared, prepared.model_budget_usd)
 

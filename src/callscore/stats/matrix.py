@@ -163,11 +163,30 @@ def make_units(models: Iterable[Contributions], most: int = MAX_UNITS) -> Resamp
     import numpy as np
 
     calls = np.zeros(0, np.uint64)
-    for task in (task for model in models for task in model.values() if len(task)):
-        keys = np.frombuffer(task.keys, np.uint64)
-        if len(keys) != len(calls) or not np.isin(keys, calls).all():
-            calls = np.union1d(calls, keys)
+    for model in models:
+        keys = [np.frombuffer(task.keys, np.uint64) for task in model.values() if len(task)]
+        more = [part for part in keys if not _are_in(part, calls)]
+        if more:
+            calls = distinct_keys([calls, *more])
     return ResamplingUnits(calls, min(len(calls), most))
+
+
+def _are_in(keys: Keys, calls: Keys) -> bool:
+    """Whether calls that are sorted have all these keys."""
+    if not len(calls):
+        return False
+    return bool((calls.take(calls.searchsorted(keys), mode="clip") == keys).all())
+
+
+def distinct_keys(parts: Sequence[Keys]) -> Keys:
+    """The distinct keys, sorted; `np.unique` takes several times the memory of the keys."""
+    import numpy as np
+
+    keys = np.concatenate(parts)
+    keys.sort()
+    is_first = np.ones(len(keys), bool)
+    np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
+    return keys if is_first.all() else keys[is_first]
 
 
 def call_matrix(
@@ -229,9 +248,13 @@ def heaviest_calls(
     if not matrix.units.are_groups:
         heaviest: Floats = matrix.sums.max(axis=1, initial=0.0)
         return heaviest
-    single = ResamplingUnits(matrix.units.calls, len(matrix.units.calls))
-    lines = _lines(contributions, shape, single, shared)
-    return np.array([line.max(initial=0.0) for _, line in lines])
+    found = []
+    for task in shape.tasks:
+        of_task = {task: contributions[task]} if task in contributions else {}
+        single = make_units([of_task], ALL_CALLS)  # only of this task: most have calls of their own
+        lines = _lines(of_task, shape, single, shared)
+        found += [line.max(initial=0.0) for _, line in lines]
+    return np.array(found)
 
 
 def shared_calls(

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from callscore.stats.contributions import EVALUATED, TaskContributions
 from callscore.stats.intervals import LEVEL, beta_quantile, binomial_interval
-from callscore.stats.matrix import MAX_UNITS, CallMatrix, ResamplingUnits, column_values
+from callscore.stats.matrix import (
+    MAX_UNITS,
+    CallMatrix,
+    ResamplingUnits,
+    column_values,
+    distinct_keys,
+)
 from callscore.stats.resampling import IntervalEstimate, ModelValues, bca_interval, make_replicates
 
 if TYPE_CHECKING:
@@ -147,7 +153,7 @@ def count_calls(task: TaskContributions) -> int:
     if not len(task):
         return 0
     flags = np.frombuffer(task.flags, np.uint8)
-    return len(np.unique(np.frombuffer(task.keys, np.uint64)[(flags & EVALUATED) > 0]))
+    return len(distinct_keys([np.frombuffer(task.keys, np.uint64)[(flags & EVALUATED) > 0]]))
 
 
 def count_calls_with_value(task: TaskContributions, slug: str) -> int:
@@ -158,7 +164,7 @@ def count_calls_with_value(task: TaskContributions, slug: str) -> int:
     if column is None or not len(task):
         return 0
     value = column_values(column)[0]
-    return len(np.unique(np.frombuffer(task.keys, np.uint64)[~np.isnan(value)]))
+    return len(distinct_keys([np.frombuffer(task.keys, np.uint64)[~np.isnan(value)]]))
 
 
 def call_rates(

@@ -1,10 +1,14 @@
-"""A list in a temporary file, for results that do not fit into memory."""
+"""Lists in temporary files, for what does not fit into memory."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
-from typing import Generic, TypeVar
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from threading import Lock
+from typing import BinaryIO, Generic, TypeVar, overload
+from weakref import finalize
 
 import msgspec
 
@@ -80,3 +84,116 @@ class DiskList(Generic[T]):
                 block += self._file.readline()
             at += len(block)
             yield from map(self._decode, block.splitlines())
+
+
+IN_BLOCK = 4_096
+"""Texts or numbers that are written and read together."""
+MANY = 1 << 16
+"""More are in a file."""
+
+
+class DiskNumbers(Sequence[int]):
+    """Whole numbers of 64 bits, in a temporary file except for at most `most`.
+
+    They are appended first; the file is read in blocks, which suits access in order.
+    """
+
+    def __init__(self, numbers: Iterable[int] = (), most: int = MANY) -> None:
+        self._most = most
+        self._last = array("q")
+        self._file: BinaryIO | None = None
+        self._in_file = 0
+        self._first, self._read = 0, array("q")
+        """The block that was read last, and the index of its first number."""
+        self.extend(numbers)
+
+    def extend(self, numbers: Iterable[int]) -> None:
+        """Append numbers."""
+        self._last.extend(numbers)
+        if len(self._last) > self._most:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(prefix="callscore-")  # noqa: SIM115  below
+                finalize(self, self._file.close)
+            self._file.seek(8 * self._in_file)
+            self._file.write(self._last)
+            self._in_file += len(self._last)
+            self._last = array("q")
+
+    def __len__(self) -> int:
+        return self._in_file + len(self._last)
+
+    @overload
+    def __getitem__(self, at: int) -> int: ...
+    @overload
+    def __getitem__(self, at: slice) -> array[int]: ...
+    def __getitem__(self, at: int | slice) -> int | array[int]:
+        if isinstance(at, slice):
+            begin, end, _ = at.indices(len(self))
+            in_file = self._from_file(begin, min(end, self._in_file))
+            return in_file + self._last[max(begin - self._in_file, 0) : max(end - self._in_file, 0)]
+        if at >= self._in_file:
+            return self._last[at - self._in_file]
+        if not 0 <= at - self._first < len(self._read):
+            self._first = at - at % IN_BLOCK
+            self._read = self._from_file(self._first, min(self._first + IN_BLOCK, self._in_file))
+        return self._read[at - self._first]
+
+    def _from_file(self, begin: int, end: int) -> array[int]:
+        numbers = array("q")
+        if self._file is not None and begin < end:
+            self._file.seek(8 * begin)
+            numbers.frombytes(self._file.read(8 * (end - begin)))
+        return numbers
+
+
+class DiskTexts(Sequence[str]):
+    """Texts, in a temporary file except for the last ones; threads can share them."""
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._last: list[str] = []
+        self._starts = array("Q", [0])
+        """Where each block begins in the file, and the last one ends."""
+        self._file = tempfile.TemporaryFile(prefix="callscore-")  # noqa: SIM115  see finalize
+        finalize(self, self._file.close)
+        self._lock = Lock()
+        self._read: tuple[int, list[str]] = (-1, [])
+        """The block that was read last, and its number."""
+        for text in texts:
+            self.append(text)
+
+    def append(self, text: str) -> None:
+        """Append a text."""
+        self._last.append(text)
+        if len(self._last) == IN_BLOCK:
+            with self._lock:
+                self._file.seek(self._starts[-1])
+                self._file.write(msgspec.json.encode(self._last))
+                self._starts.append(self._file.tell())
+                self._last = []
+
+    def __len__(self) -> int:
+        return (len(self._starts) - 1) * IN_BLOCK + len(self._last)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        if isinstance(at, slice):
+            return [self[number] for number in range(*at.indices(len(self)))]
+        block, place = divmod(range(len(self))[at], IN_BLOCK)
+        return self._block(block)[place]
+
+    def __iter__(self) -> Iterator[str]:
+        return chain.from_iterable(map(self._block, range(len(self._starts))))
+
+    def _block(self, number: int) -> list[str]:
+        with self._lock:
+            if number == len(self._starts) - 1:
+                return self._last
+            if number != self._read[0]:
+                begin, end = self._starts[number : number + 2]
+                self._file.seek(begin)
+                texts = msgspec.json.decode(self._file.read(end - begin), type=list[str])
+                self._read = (number, texts)
+            return self._read[1]

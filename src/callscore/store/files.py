@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +18,7 @@ import msgspec
 
 from callscore.core.errors import DataError, StoreError, UsageError
 from callscore.store.address import StoreAddress
+from callscore.store.disk_list import IN_BLOCK, MANY, DiskNumbers
 from callscore.store.remote_files import check_new_place, is_remote, shown
 
 MAX_LINE_BYTES = 50_000_000
@@ -166,8 +168,8 @@ def _read_error(path: Path, error: OSError) -> UsageError:
 class LinesByKey:
     """The positions of the lines of each key: files in any order are never held in memory.
 
-    A key is a small integer (the position of a case). Keys and positions are in flat arrays that
-    are sorted once; a line takes 16 bytes, whatever its length.
+    A key is a small integer (the position of a case). Keys and positions are sorted once. They take
+    16 bytes per line, in a temporary file if there are many.
     """
 
     def __init__(self, sources: Sequence[Source]) -> None:
@@ -175,56 +177,90 @@ class LinesByKey:
         self._numbers: dict[Path, int] = {}
         for number, source in enumerate(sources):
             self._numbers[path_of(source)] = number
-        self._keys = array("q")
-        self._places = array("q")
+        self._keys: array[int] | DiskNumbers = array("q")
+        self._places: array[int] | DiskNumbers = array("q")
+        self._most = MANY
         self._readers: dict[int, _Reader] = {}
+        self._first, self._window = 0, (self._keys, self._places)
+        """What is in memory of both, and the index where it begins."""
         self._after = 0
-        """Index after the last lookup: keys in ascending order need no search."""
+        """Index in it after the last lookup: keys in ascending order need no search."""
+        self._last = 0
+        """The key that was added last."""
         self._sorted = True
 
     def add(self, key: int, line: Line) -> None:
         """Record that this line belongs to this key."""
-        if self._keys and key < self._keys[-1]:
-            self._sorted = False
-        self._keys.append(key)
-        self._places.append(self._numbers[line.path] << _OFFSET_BITS | line.offset)
+        self._sorted = self._sorted and self._last <= key
+        self._last = key
+        self._keys.extend((key,))
+        self._places.extend((self._numbers[line.path] << _OFFSET_BITS | line.offset,))
+        if len(self._keys) > self._most:
+            self._to_disk()
 
     def add_block(self, keys: Sequence[int], block: Block) -> None:
         """Record to which key each line of a block belongs."""
-        is_behind = not self._keys or self._keys[-1] <= keys[0]
-        self._sorted = self._sorted and is_behind and sorted(keys) == keys
+        self._sorted = self._sorted and self._last <= keys[0] and sorted(keys) == keys
+        self._last = keys[-1]
         self._keys.extend(keys)
         place = self._numbers[block.path] << _OFFSET_BITS | block.offset
         self._places.extend(islice(accumulate(map(len, block.lines), initial=place), len(keys)))
+        if len(self._keys) > self._most:
+            self._to_disk()
+
+    def _to_disk(self) -> None:
+        self._keys, self._places = DiskNumbers(self._keys), DiskNumbers(self._places)
+        self._first, self._window, self._after = 0, (array("q"), array("q")), 0
+        self._most = sys.maxsize
 
     def renumber(self, keys: array[int]) -> None:
         """Replace the keys of all lines, in the order in which they were added."""
-        self._keys, self._sorted = keys, all(map(le, keys, islice(keys, 1, None)))
+        self._use(keys, self._places[:])
+        self._sorted = all(map(le, keys, islice(keys, 1, None)))
+
+    def _use(self, keys: array[int], places: array[int]) -> None:
+        self._keys, self._places = keys, places
+        self._first, self._window, self._after, self._most = 0, (keys, places), 0, MANY
+        if len(keys) > MANY:
+            self._to_disk()
 
     def lines(self, key: int) -> list[Line]:
         """The lines of a key, in the order in which they were added; they carry no line number."""
         if not self._sorted:
             self._sort()
-        keys, at = self._keys, self._after
-        if at == len(keys) or keys[at] != key:
-            at = bisect_left(keys, key)
-            if at == len(keys) or keys[at] != key:
-                return []
-        found = [self._read(self._places[at])]
-        at += 1
+        if self._after == len(self._window[0]) < len(self._keys):
+            self._after = self._load(self._first + self._after)
+        (keys, places), at = self._window, self._after
+        if (at < len(keys) and keys[at] < key) or (keys[at - 1] >= key if at else self._first):
+            if len(keys) == len(self._keys):
+                at = bisect_left(keys, key)
+            else:
+                at = self._load(bisect_left(self._keys, key))
+                keys, places = self._window
+        found = []
         while at < len(keys) and keys[at] == key:
-            found.append(self._read(self._places[at]))
+            found.append(self._read(places[at]))
             at += 1
+            if at == len(keys) < len(self._keys):
+                at = self._load(self._first + at)
+                keys, places = self._window
         self._after = at
         return found
 
+    def _load(self, first: int) -> int:
+        """Read keys and places from an index on; returns the place of that in the window."""
+        end = first + IN_BLOCK
+        self._first, self._window = first, (self._keys[first:end], self._places[first:end])
+        return 0
+
     def between(self, first: int, end: int) -> LinesByKey:
-        """The lines of the keys from `first` to before `end`, as an index of its own."""
+        """The lines of the keys from `first` to before `end`, as an index of its own in memory."""
         if not self._sorted:
             self._sort()
         part = LinesByKey(self._sources)
         begin, after = bisect_left(self._keys, first), bisect_left(self._keys, end)
-        part._keys, part._places = self._keys[begin:after], self._places[begin:after]
+        keys, places = self._keys[begin:after], self._places[begin:after]
+        part._keys, part._places = part._window = keys, places
         return part
 
     def held(self) -> LinesByKey:
@@ -233,14 +269,14 @@ class LinesByKey:
             self._sort()
         parts = [bytearray() for _ in self._sources]
         places = array("q")
-        for place in self._places:
+        for place in self._places[:]:
             number = place >> _OFFSET_BITS
             places.append(number << _OFFSET_BITS | len(parts[number]))
             raw = self._read(place).raw
             parts[number] += raw if raw.endswith(b"\n") else raw + b"\n"
         sources = zip(map(path_of, self._sources), map(bytes, parts), strict=True)
         copy = LinesByKey([RecordFile(path, lines) for path, lines in sources])
-        copy._keys, copy._places = self._keys, places
+        copy._keys, copy._places = copy._window = self._keys[:], places
         return copy
 
     def close(self) -> None:
@@ -250,9 +286,9 @@ class LinesByKey:
         self._readers.clear()
 
     def _sort(self) -> None:
-        order = sorted(range(len(self._keys)), key=self._keys.__getitem__)
-        self._keys = array("q", (self._keys[i] for i in order))
-        self._places = array("q", (self._places[i] for i in order))
+        keys, places = self._keys[:], self._places[:]
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        self._use(array("q", (keys[i] for i in order)), array("q", (places[i] for i in order)))
         self._sorted = True
 
     def _read(self, place: int) -> Line:
