@@ -245,7 +245,7 @@ def test_a_scenario_in_json_runs_with_an_own_prompt(desk: Path) -> None:
     assert read_json(desk / "other.json")["x_extension"]["signature"] != signature
 
 
-def test_an_agent_without_a_planner_is_told_of_no_plan(desk: Path) -> None:
+def test_the_prompt_of_an_agent_speaks_of_a_plan_only_if_there_is_one(desk: Path) -> None:
     config = json.loads((desk / "eval.yaml").read_text())
     del config["data"]["orchestration"]["prompts"]
     (desk / "eval.yaml").write_text(json.dumps(config))
