@@ -17,9 +17,9 @@ from callscore.core.run import CachedReply, Ledger, Limits, ModelSpec, Price, Ru
 from callscore.engine.loop import Shutdown
 from callscore.engine.workers import generate
 from callscore.engine.workload import PlannedModel, Workload
+from callscore.providers.scripted import ScriptedProvider
 from callscore.store.journal import Journal, OpenRun
 from callscore.store.run_records import RunHeader
-from scripted_provider import ScriptedProvider
 
 CALLS, AT_ONCE, ROUNDS = sized(4_000, 40), 100, sized(3, 1)
 LIMIT_US = 100.0

@@ -14,11 +14,11 @@ import callscore
 from bench.measuring import sized
 from callscore.core.judging import Judge, Question
 from callscore.core.scorecard import MetricScore, Scorecard
+from callscore.judges.fakes import ScriptedJudge
 from callscore.judges.panel import Panel, Seat
 from callscore.labelling.sampling import Answer, draw_answers
 from callscore.report.decision_statements import state_decision
 from callscore.report.numbers import show, show_interval
-from judging_models import ScriptedJudge
 
 CALLS, LABELS, SEED = sized(150, 30), sized(100, 20), 2
 WRONG = {"careful": 0.01, "careless": 0.08}

@@ -1,6 +1,6 @@
 """A chat API that answers and judges: one fixed answer of a model, valid verdicts of a judge.
 
-A judge's request is read by the literal-minded reader of the tests, the first time; the
+A judge's request is read by the literal-minded reader that the package ships, the first time; the
 same request again is answered from memory, so that the server is no part of what is measured.
 """
 
@@ -14,8 +14,8 @@ from typing import Any, cast
 
 from callscore.core.case import Message
 from callscore.engine.loop import Shutdown, run
+from callscore.judges.fakes import LiteralModel
 from callscore.runner.preflight import WORD_OK
-from judging_models import LiteralModel
 
 JUDGE, FLOOR_JUDGE = "judge", "floor-judge"
 BYTES_A_TOKEN = 4

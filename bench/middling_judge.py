@@ -10,9 +10,9 @@ import callscore
 from bench.measuring import sized
 from callscore.core.case import Failed
 from callscore.core.judging import JudgeRequest, JudgeResult
+from callscore.judges.fakes import LiteralModel, MiddlingModel
 from callscore.judges.judge_prompt import MOST_ITEMS, Asking
 from callscore.judges.llm import LLMJudge
-from judging_models import LiteralModel, MiddlingModel
 
 CALLS = Path(callscore.__file__).parent / "demo" / "calls"
 SIZES = (MOST_ITEMS, 12, 6)[: sized(3, 1)]

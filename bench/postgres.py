@@ -6,6 +6,7 @@ not what a network adds.
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from bench.engine import CALLS, ROUNDS, answer_all, spent, works
 from callscore.store.address import StoreAddress, open_store, read_address
 from callscore.store.protocol import RunLedger
 from callscore.store.run_records import RunHeader
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 
 async def send_all(run: RunLedger) -> None:

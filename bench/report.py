@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import resource
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Mapping
@@ -15,6 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.measuring import sized
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
 from callscore.report.html import FORMAT
 from callscore.report.source import ReportOptions, ReportSource
 from report_samples import large_source, sample_source

@@ -22,9 +22,10 @@ from callscore.results.reviews import RunReviewer, item_of, key_of, review_of, w
 from callscore.results.stored_results import StoredResults
 from callscore.runner.prepare import RunOptions
 from callscore.store.address import open_store
+from callscore.web.queues import ReviewQuery
 from callscore.web.screen import Site, Visit, WebSession
 from callscore.web.screens import all_routes
-from callscore.web.screens.review import ReviewQuery, show_queue
+from callscore.web.screens.review import show_queue
 
 CASES, FEW_CASES = sized(20_000, 60), sized(500, 30)
 EVENTS = sized(5_000, 10)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import runpy
-import sys
 import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,6 +19,7 @@ from callscore.core.judging import JudgeRequest
 from callscore.core.spec import MetricSpec
 from callscore.evaluate.judging import judge_request_of
 from callscore.judges.document_judge import metric_prompt
+from callscore.judges.fakes import LiteralModel
 from callscore.judges.judge_items import sort_questions
 from callscore.judges.judge_prompt import Composer
 from callscore.judges.rubric import built_in_library
@@ -27,9 +27,6 @@ from callscore.scorecard.spec_suite import setting_words
 from callscore.suites.calls import spec
 from callscore.suites.calls.framework import framework_judge
 from callscore.suites.registry import Catalog
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from judging_models import LiteralModel  # noqa: E402
 
 FOLDER = Path(__file__).parent / "reference"
 RULES = Path(__file__).parent / "rules"

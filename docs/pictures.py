@@ -6,6 +6,7 @@ compares the files with what the code draws today.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import cast
@@ -18,7 +19,7 @@ from callscore.results.port import Results, RunLine
 from callscore.suites.registry import template_of
 from callscore.web.page import render_page, static_files
 from callscore.web.screen import Page, Site, WebSession
-from callscore.web.screens import decision, home, matrix, questions
+from callscore.web.screens import all_routes
 
 HERE = Path(__file__).parent / "pictures"
 WIDTH, HEIGHT = 1200, 790
@@ -31,7 +32,7 @@ def first_screen(card: Scorecard) -> str:
     return _as_svg(inside.replace('class="callscore"', 'class="callscore" data-theme="light"'))
 
 
-def _as_svg(inside: str) -> str:
+def _as_svg(inside: str, height: int = HEIGHT) -> str:
     """HTML as XML, in a picture of a fixed size."""
     for html, xml in (
         ("<style>", "<style><![CDATA["),
@@ -41,10 +42,10 @@ def _as_svg(inside: str) -> str:
         ("@media (max-width:", "@media (width < 0) and (max-width:"),  # a page may show it small
     ):
         inside = inside.replace(html, xml)
-    sheet = f"background:#fff;padding:24px;height:{HEIGHT}px"
+    sheet = f"background:#fff;padding:24px;height:{height}px"
     return (
-        f'<svg xmlns="{SVG}" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" '
-        f'height="{HEIGHT}"><foreignObject width="100%" height="100%">'
+        f'<svg xmlns="{SVG}" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
+        f'height="{height}"><foreignObject width="100%" height="100%">'
         f'<div xmlns="http://www.w3.org/1999/xhtml" style="{sheet}">{inside}</div>'
         "</foreignObject></svg>\n"
     )
@@ -56,13 +57,13 @@ def decision_screen(card: Scorecard) -> str:
         1, "sample", "eval.yaml", "complete", "", None, 208, 208, 0, 0.0, 0.0, 0.0, "fresh"
     )
     main = first_screen_of(card, template_of(card), standalone=True)
-    routes = [*home.ROUTES, *decision.ROUTES, *questions.ROUTES, *matrix.ROUTES]
-    site = Site(cast(Results, None), Path("runs.db"), routes)
+    site = Site(cast(Results, None), Path("runs.db"), all_routes())
     page = render_page(Page("Decision", main, run=run), site, WebSession("you"))
     body = page[page.index("<header") : page.index("<dialog")]
     style = static_files()["app.css"][1].decode().replace("body.callscore", ".callscore")
     inside = f'<div class="callscore app" data-theme="light"><style>{style}</style>{body}</div>'
-    return _as_svg(inside.replace(" hidden>", ' hidden="hidden">'))
+    inside = inside.replace(" hidden>", ' hidden="hidden">').replace(" required>", ">")
+    return _as_svg(re.sub("<input([^>]*)>", r"<input\1/>", inside), HEIGHT + 60)
 
 
 PICTURES: Mapping[str, Callable[[Scorecard], str]] = {

@@ -107,6 +107,17 @@ class Vendor:
                 self.count(body)
         return job
 
+    def _poll(self, name: str) -> Answer:
+        job = self.jobs.get(name)
+        if job is None:
+            return _found(None)
+        self.advance(job)
+        return Answer(self._object(job))
+
+    def _object(self, job: Job) -> Json:
+        """A job as the vendor describes it."""
+        raise NotImplementedError
+
     def advance(self, job: Job) -> None:
         """One poll; the last one ends the job."""
         job.polls += 1
@@ -233,13 +244,6 @@ class OpenAIVendor(Vendor):
         data = [self._object(job) for job in newest_first[:1]]  # small pages
         return Answer({"object": "list", "data": data, "has_more": len(newest_first) > 1})
 
-    def _poll(self, name: str) -> Answer:
-        job = self.jobs.get(name)
-        if job is None:
-            return _found(None)
-        self.advance(job)
-        return Answer(self._object(job))
-
     def _cancel(self, name: str) -> Answer:
         self.jobs[name].state = "cancelling"
         return Answer(self._object(self.jobs[name]))
@@ -335,13 +339,6 @@ class AnthropicVendor(Vendor):
             self.advance(job)  # time passes
         last = data[-1]["id"] if data else None
         return Answer({"data": data, "has_more": len(newest_first) > 1, "last_id": last})
-
-    def _poll(self, name: str) -> Answer:
-        job = self.jobs.get(name)
-        if job is None:
-            return _found(None)
-        self.advance(job)
-        return Answer(self._object(job))
 
     def _results(self, name: str) -> Answer:
         job = self.jobs.get(name)
@@ -458,13 +455,6 @@ class GeminiVendor(Vendor):
         start = int(query.partition("pageToken=")[2].partition("&")[0] or 0)
         found: Json = {"operations": [self._object(job) for job in jobs[start : start + 1]]}
         return Answer(found | ({"nextPageToken": f"{start + 1}"} if start + 1 < len(jobs) else {}))
-
-    def _poll(self, name: str) -> Answer:
-        job = self.jobs.get(name)
-        if job is None:
-            return _found(None)
-        self.advance(job)
-        return Answer(self._object(job))
 
     def _cancel(self, name: str) -> Answer:
         self.jobs[name].state = "cancelling"

@@ -11,11 +11,13 @@ from functools import cache
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from command_server import NEVER_S
 from web_server import Served
 
+MOST_STOPS = 200
+"""Elements that the Tab key passes before a link is sought in vain."""
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -73,6 +75,22 @@ class Tab:
 
     def __exit__(self, *_: object) -> None:
         self.context.close()
+
+
+def focus(page: Page, wanted: Locator) -> None:
+    """Go to an element with the Tab key, as who has no mouse."""
+    expect(wanted).to_be_visible()
+    for _ in range(MOST_STOPS):
+        if wanted.evaluate("one => one === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError("the Tab key does not reach the element")
+
+
+def reach(page: Page, link: Locator) -> None:
+    """Go to a link with the Tab key, and open it."""
+    focus(page, link)
+    page.keyboard.press("Enter")
 
 
 def serious_findings(page: Page, *rules: str) -> list[tuple[str, str]]:

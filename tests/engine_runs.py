@@ -25,9 +25,9 @@ from callscore.core.run import (
 from callscore.engine.loop import Shutdown
 from callscore.engine.workers import generate
 from callscore.engine.workload import EngineOptions, PlannedModel, Workload
+from callscore.providers.scripted import ScriptedProvider, answer_ok
 from callscore.store.journal import Journal
 from run_cases import HEADER, work_for
-from scripted_provider import ScriptedProvider, answer_ok
 from virtual_time import run_in_virtual_time
 
 

@@ -21,11 +21,11 @@ from callscore.core.judging import (
 )
 from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
 from callscore.core.task import Task
+from callscore.judges.fakes import LiteralModel
 from callscore.judges.judge_items import sort_questions
 from callscore.judges.judge_prompt import Composer, JudgePrompt
 from callscore.judges.llm import LLMJudge
 from callscore.judges.rubric import built_in_library
-from judging_models import LiteralModel
 
 TURNS = (
     Turn("Good morning, this is Ana from Acme. How can I help you?", speaker="Agent", start=0.0),

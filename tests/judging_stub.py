@@ -6,7 +6,7 @@ from typing import Any
 
 from builders import Json
 from callscore.core.case import Message
-from judging_models import LiteralModel
+from callscore.judges.fakes import LiteralModel
 from stub_servers import Answer, Behaviour, Request, Stub, chat_completion
 
 

@@ -1,26 +1,34 @@
-"""An S3-speaking server: what reading and writing a folder of Parquet needs of the protocol.
+"""Servers of objects: what reading and writing a folder of Parquet needs of the protocols.
 
     with serving_bucket() as bucket:
         run("query", "s3://bucket/run.parquet", "SELECT …", env=bucket.environment)
 
-Every request must be signed with the secret of `environment` (Signature Version 4, calculated by
-botocore), or it is refused as Amazon refuses it.
+Every request to S3 must be signed with the secret of `environment` (Signature Version 4, calculated
+by botocore), and every one to Google with the key of the service account, or it is refused.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from base64 import urlsafe_b64decode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
 from botocore.auth import S3SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from stub_servers import Answer, Behaviour, Bytes, Request, Stub, serving
+from stub_servers import Answer, Behaviour, Bytes, Json, Request, Stub, serving
 
 NAME = "bucket"
 KEY_ID, SECRET, REGION = "AKIDEXAMPLE", "the-secret-of-the-test", "eu-test-1"
@@ -117,6 +125,90 @@ class Bucket:
         return Answer(b"", 200, {"etag": '"x"'})
 
 
+@dataclass
+class GoogleBucket:
+    """The objects of one bucket, by the JSON API of Google Cloud Storage."""
+
+    folder: Path
+    """Where the key of the service account is."""
+    objects: dict[str, bytes] = field(default_factory=dict)
+    stub: Stub | None = None
+    _uploads: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._key = generate_private_key(65537, 2048)
+        pem = self._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        account = {
+            "type": "service_account",
+            "private_key_id": "1",
+            "private_key": pem.decode(),
+            "client_email": "evaluator@example.iam.gserviceaccount.com",
+            "token_uri": "http://127.0.0.1:1/token",
+        }
+        (self.folder / "account.json").write_text(json.dumps(account), encoding="utf-8")
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The variables with which clients find this server, and may use it."""
+        assert self.stub is not None
+        return {
+            "CLOUD_STORAGE_EMULATOR_ENDPOINT": self.stub.origin,
+            "GOOGLE_APPLICATION_CREDENTIALS": str(self.folder / "account.json"),
+        }
+
+    def __call__(self, request: Request) -> Behaviour:
+        if not self._is_signed(request):
+            return Answer({"error": {"code": 401, "message": "not signed"}}, 401)
+        url = urlsplit(request.path)
+        query = {name: each[0] for name, each in parse_qs(url.query, True).items()}
+        if request.method == "POST":
+            self._uploads.append(query["name"])
+            assert self.stub is not None
+            where = f"{self.stub.origin}/upload?upload_id={len(self._uploads) - 1}"
+            return Answer({}, 200, {"location": where})
+        if request.method == "PUT":
+            name = self._uploads[int(query["upload_id"])]
+            self.objects[name] = self.objects.get(name, b"") + request.body
+            is_last = not request.headers["content-range"].endswith("/*")
+            return Answer(self._about(name) if is_last else {}, 200 if is_last else 308)
+        _, _, name = unquote(url.path).partition(f"/b/{NAME}/o")
+        if not name:
+            found = [key for key in sorted(self.objects) if key.startswith(query["prefix"])]
+            return Answer({"items": [self._about(key) for key in found]})
+        if name[1:] not in self.objects:
+            return Answer({"error": {"code": 404, "message": "no such object"}}, 404)
+        if query.get("alt") != "media":
+            return Answer(self._about(name[1:]))
+        return _part(request, self.objects[name[1:]])
+
+    def _is_signed(self, request: Request) -> bool:
+        _, _, token = request.headers.get("authorization", "").partition("Bearer ")
+        text, _, signature = token.rpartition(".")
+        padded = signature + "=" * (-len(signature) % 4)
+        try:
+            self._key.public_key().verify(
+                urlsafe_b64decode(padded), text.encode(), PKCS1v15(), SHA256()
+            )
+        except (InvalidSignature, ValueError):
+            return False
+        return True
+
+    def _about(self, name: str) -> Json:
+        size, when = str(len(self.objects[name])), "2026-11-18T12:00:00Z"
+        about = {"name": name, "bucket": NAME, "size": size, "generation": "1"}
+        return {**about, "metageneration": "1", "updated": when, "timeCreated": when}
+
+
+def _part(request: Request, content: bytes) -> Answer:
+    """The whole object, or the range that the request asks for."""
+    if "range" not in request.headers:
+        return Answer(content)
+    first, last = re.findall(r"\d*", request.headers["range"].partition("=")[2])[0:3:2]
+    end = int(last) + 1 if last else len(content)
+    shown = f"bytes {first}-{end - 1}/{len(content)}"
+    return Answer(content[int(first) : end], 206, {"content-range": shown})
+
+
 def is_signed(request: Request) -> bool:
     """Whether the signature is the one that the secret makes of this request."""
     given = re.fullmatch(
@@ -158,6 +250,15 @@ def _error(status: int, code: str) -> Answer:
 def serving_bucket(objects: Mapping[str, bytes] | None = None) -> Iterator[Bucket]:
     """Serve one bucket until the end of the block."""
     bucket = Bucket(dict(objects or {}))
+    with serving(bucket) as stub:
+        bucket.stub = stub
+        yield bucket
+
+
+@contextmanager
+def serving_google(folder: Path, objects: Mapping[str, bytes]) -> Iterator[GoogleBucket]:
+    """Serve one bucket until the end of the block; the key of its user is in the folder."""
+    bucket = GoogleBucket(folder, dict(objects))
     with serving(bucket) as stub:
         bucket.stub = stub
         yield bucket

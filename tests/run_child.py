@@ -23,10 +23,10 @@ from callscore.core.run import Completed, Event, Limits, ModelSpec, Price
 from callscore.engine.loop import Shutdown
 from callscore.engine.workers import generate
 from callscore.engine.workload import PlannedModel, Workload
+from callscore.providers.scripted import ScriptedProvider, answer_ok
 from callscore.store.journal import Journal
 from callscore.store.run_records import RunHeader
 from run_cases import work_for
-from scripted_provider import ScriptedProvider, answer_ok
 
 CONCURRENCY = 6
 LATENCY_S = 0.002

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from callscore.core.case import Message
+from callscore.judges.fakes import FakeVerdict, LiteralModel, ParsedPrompt, PromptItem
 from callscore.judges.rubric import built_in_library, parse_rubric
 from commands import CompletedCommand, run
 from eval_files import read_json
 from extensions import Page, install, install_modules
-from judging_models import FakeVerdict, LiteralModel, ParsedPrompt, PromptItem
 from judging_stub import judge_entry
 from stub_servers import Answer, Request, chat_completion, serving
 

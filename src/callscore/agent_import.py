@@ -29,6 +29,7 @@ from callscore.store.files import atomic_write
 from callscore.store.scenario_files import scenario_files
 
 _OTHER_LETTER = re.compile(r"[^\w.-]+")
+_COUNTED = re.compile(r"(\d+) (.+)")
 
 
 class AgentImport(NamedTuple):
@@ -85,8 +86,9 @@ def _other_traces(path: Path) -> list[AgentTrace]:
         found.append(AgentTrace(call.call_id, events))
     for problem in report.problems:
         raise DataError(problem.problem or "cannot be read", place=problem.path)
-    if found:
-        found[0].unread.update(skipped.why for file in report.files for skipped in file.skipped)
+    for skipped in (one for file in report.files if found for one in file.skipped):
+        counted = _COUNTED.fullmatch(skipped.why)
+        found[0].unread[counted[2] if counted else skipped.why] += int(counted[1]) if counted else 1
     return found
 
 
@@ -158,16 +160,20 @@ def _write_recordings(traces: Sequence[AgentTrace], out: Path, scenarios: Path) 
     by_file: dict[tuple[str, str], list[AgentTrace]] = {}
     for trace in traces:
         by_file.setdefault((_file_name(trace.model), trace.id), []).append(trace)
-    notes = _unread(traces)
+    unknown = [name for _, name in by_file if name not in known]
+    if len(unknown) == len(by_file):
+        raise DataError(
+            f"no scenario of the name {unknown[0]!r} in {scenarios}; "
+            f"expected one such as {', '.join(list(known)[:3])}"
+        )
+    notes = [f"{name}: left out, as no scenario has this name" for name in dict.fromkeys(unknown)]
+    notes += _unread(traces)
     written: dict[str, int] = {}
     for (model, name), found in by_file.items():
         if len({trace.run for trace in found}) < len(found):
             raise DataError(f"two conversations have the id {name!r}; expected one each")
         if name not in known:
-            raise DataError(
-                f"no scenario of the name {name!r} in {scenarios}; "
-                f"expected one such as {', '.join(list(known)[:3])}"
-            )
+            continue
         document, strays = recording(found, name, _confirmed_steps(known[name]))
         if strays:
             notes.append(f"{name}: {show_count(strays, 'tool call')} where no step is expected")

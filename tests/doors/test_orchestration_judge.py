@@ -14,10 +14,10 @@ import pytest
 import callscore
 from builders import Json
 from callscore.core.case import Message
+from callscore.judges.fakes import parse_prompt
 from callscore.judges.rubric import built_in_library
 from commands import run
 from eval_files import cases_file, eval_file, read_json, read_lines, remote_model
-from judging_models import parse_prompt
 from judging_stub import answer_as_judge, judge_entry, judge_requests, without_counts
 from stub_servers import Answer, Behaviour, Request, Stub, always, chat_completion, serving
 

@@ -19,6 +19,7 @@ from callscore.core.run import Completed, Event, Limits, Price, Progress, Stoppi
 from callscore.engine import loop
 from callscore.engine.loop import Shutdown
 from callscore.engine.workload import EngineOptions
+from callscore.providers.scripted import ScriptedProvider, answer_ok
 from engine_runs import (
     attempt_failed,
     planned_model,
@@ -28,7 +29,6 @@ from engine_runs import (
     virtual_time,
 )
 from run_cases import work_for
-from scripted_provider import ScriptedProvider, answer_ok
 
 
 class Storm:

@@ -12,6 +12,7 @@ from callscore.core.provider import AttemptFailed, FailureKind, ProviderRequest,
 from callscore.core.run import Completed, Event, Limits, Price, Progress, Retry, Work
 from callscore.engine.loop import Shutdown
 from callscore.engine.workload import EngineOptions
+from callscore.providers.scripted import ScriptedProvider, answer_ok
 from callscore.runner.log import EventLog
 from callscore.store.journal import Journal
 from engine_runs import (
@@ -24,7 +25,6 @@ from engine_runs import (
 )
 from eval_files import read_lines
 from run_cases import work_for
-from scripted_provider import ScriptedProvider, answer_ok
 
 QUICK = EngineOptions(backoff_first_s=0.001, backoff_cap_s=0.005, retry_after_cap_s=0.02)
 

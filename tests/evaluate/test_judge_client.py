@@ -11,8 +11,8 @@ from callscore.core.run import Completed, Event, Limits, ModelSpec, Progress
 from callscore.engine.loop import Shutdown
 from callscore.engine.workload import EngineOptions
 from callscore.evaluate.judge_client import Billing, JudgeCalls
+from callscore.providers.scripted import ScriptedProvider
 from run_cases import work_for
-from scripted_provider import ScriptedProvider
 from virtual_time import run_in_virtual_time
 
 CALLS = 40

@@ -20,7 +20,7 @@ from callscore.core.judging import Item, JudgeResult, Question, Unjudged
 from callscore.evaluate.judging import JudgeRunner, JudgingCost, judging_of
 from callscore.evaluate.scorer import Sinks
 from callscore.evaluate.scoring_pass import open_pass
-from judging_models import ScriptedJudge
+from callscore.judges.fakes import ScriptedJudge
 
 
 def test_the_cost_of_judging_is_the_same_in_whichever_order_answers_come() -> None:

@@ -12,9 +12,9 @@ import pytest
 import callscore
 from builders import Json, form, output, qa_case, question
 from callscore.core.scorecard import Scorecard
+from callscore.judges.fakes import ScriptedJudge
 from callscore.stats.claim_limits import mean_limits
 from commands import run
-from judging_models import ScriptedJudge
 
 EVIDENCE = "qa.evidence_backed_reasoning"
 GOOD, BAD = "as_described", "vague"

@@ -15,6 +15,7 @@ from builders import Json, form, output, qa_case, question, text_case, text_outc
 from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Question
 from callscore.core.scorecard import MetricScore, Scorecard
+from callscore.judges.fakes import ScriptedJudge
 from callscore.judges.panel import Panel, Seat
 from callscore.report.cells import scorecard_rows
 from callscore.report.decision_statements import state_decision
@@ -22,7 +23,6 @@ from callscore.scorecard.decision import corrected_breaches, models_in_question
 from callscore.suites.registry import template_of
 from commands import run
 from fake_judges import best_word
-from judging_models import ScriptedJudge
 
 EVIDENCE, INTENT = "qa.evidence_backed_reasoning", "text.call_intent"
 FREE, HALLUCINATED = "text.fabrication_free", "text.hallucination_rate"

@@ -566,6 +566,23 @@ def test_a_transfer_to_a_person_stays_a_tool_call(tmp_path: Path) -> None:
     assert acted == {"assistant": {"tool": "transfer_to_human_agents", "arguments": {}}}
 
 
+def test_conversations_without_a_scenario_are_named_and_the_others_imported(tmp_path: Path) -> None:
+    lines = [{"id": name, "messages": [*FIRST, CALLS, *RESULTS]} for name in ("t", "u")]
+    source = write(tmp_path / "x.jsonl", lines)
+    imported(source, tmp_path / "desk")
+    confirm(tmp_path / "desk/scenarios")
+    (tmp_path / "desk/scenarios/u.json").unlink()
+    said = imported(source, tmp_path / "runs", "--scenarios", tmp_path / "desk/scenarios")
+    assert "u: left out, as no scenario has this name" in said
+    assert (tmp_path / "runs/recorded/t_out.json").exists()
+    (tmp_path / "desk/scenarios/t.json").rename(tmp_path / "desk/scenarios/v.json")
+    none = run(
+        "import", source, "--agents", "-o", tmp_path / "no",
+        "--scenarios", tmp_path / "desk/scenarios",
+    )  # fmt: skip
+    assert (none.returncode, "no scenario of the name 't'" in none.stderr) == (2, True)
+
+
 def turn(agent: str, message: str | None = None, **more: Any) -> dict[str, Any]:
     known = {"role": "agent", "agent_metadata": {"agent_id": agent}, "message": message}
     return {**known, "time_in_call_secs": 1, "tool_calls": [], "tool_results": [], **more}

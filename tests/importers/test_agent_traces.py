@@ -246,7 +246,9 @@ def test_scenarios_count_once_a_person_has_confirmed_them(tmp_path: Path) -> Non
         "orchestration", "score", tmp_path / "runs" / "desk", "--cards", cards, "--json", result
     )
     assert done.returncode == 0, done.stderr
-    assert read_json(result)["overall_statistics"]["key_metrics"]["FC"] == 1.0
+    metrics = read_json(result)["overall_statistics"]["key_metrics"]
+    assert metrics["FC"] == metrics["Call Rejection Classification Accuracy"] == 1.0
+    assert "|asking_back:text|" in read_json(result)["x_extension"]["signature"]
 
 
 def scored_calls(tmp_path: Path, messages: list[Any], name: str) -> Any:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from callscore.core.case import JsonObject, Turn
 from callscore.core.judging import JudgeRequest, Question
 from callscore.judges.evidence import fields_of, text_of
+from callscore.judges.fakes import parse_prompt
 from callscore.judges.prompt_blocks import WIDEST_LINE, json_lines, turn_lines
 from judge_cases import TURNS, compose_request, judge, judge_request, make_question
-from judging_models import parse_prompt
 
 SUPPORT = make_question("support", "The customer was charged twice")
 ANSWER = {"summary": {"call_purpose": "Refund", "highlights": ["Paid twice", "Refund promised"]}}

@@ -9,17 +9,17 @@ import pytest
 
 from callscore.core.case import Case
 from callscore.core.judging import JudgeResult
-from callscore.judges.llm import LLMJudge
-from callscore.judges.rubric import built_in_library
-from judge_cases import judge, judge_request_of
-from judge_examples import EXAMPLES, TASKS, measures_of
-from judging_models import (
+from callscore.judges.fakes import (
     FakeVerdict,
     LiteralModel,
     ParsedPrompt,
     PromptItem,
     ScriptedJudge,
 )
+from callscore.judges.llm import LLMJudge
+from callscore.judges.rubric import built_in_library
+from judge_cases import judge, judge_request_of
+from judge_examples import EXAMPLES, TASKS, measures_of
 
 
 class Telling(LiteralModel):

@@ -20,12 +20,12 @@ from calls_suite import all_tasks
 from callscore.core.case import Case, Failed, Message, Turn, turns
 from callscore.core.judging import JudgeRequest, JudgeResult, Question
 from callscore.judges.evidence import sources_of
+from callscore.judges.fakes import GullibleModel, LiteralModel, ObedientModel
 from callscore.judges.injection import MARKS, OVERRIDE, has_hint, suspicions, suspicions_in
 from callscore.judges.llm import LLMJudge
 from callscore.judges.rubric import built_in_library
 from growth import grows_in_line
 from judge_cases import EXPECTED, compose_request, judge, judge_request, make_question
-from judging_models import GullibleModel, LiteralModel, ObedientModel
 
 OWN = Path(__file__).with_name("attacks.jsonl")
 SHARED = Path(__file__).parents[3] / "shared"

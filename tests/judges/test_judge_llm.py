@@ -16,6 +16,7 @@ from callscore.core.case import Failed, Message, Prompt, Reply
 from callscore.core.judging import JudgeRequest, JudgeResult
 from callscore.core.provider import AttemptFailed, FailureKind, ProviderRequest, ProviderResponse
 from callscore.judges import llm
+from callscore.judges.fakes import LiteralModel, MiddlingModel, ScriptedJudge, parse_prompt
 from callscore.judges.judge_prompt import Asking
 from callscore.judges.llm import LLMJudge, send_with_retries
 from callscore.judges.panel import Panel, Seat
@@ -29,7 +30,6 @@ from judge_cases import (
     make_question,
     words,
 )
-from judging_models import LiteralModel, MiddlingModel, ScriptedJudge, parse_prompt
 
 DEMO = Path(callscore.__file__).parent / "demo" / "calls"
 TRUE = make_question("support", "I was charged twice, 49 dollars", item="true")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from callscore.core.case import Turn
 from callscore.core.judging import JudgeRequest, Question
+from callscore.judges.fakes import LiteralModel
 from callscore.judges.judge_items import is_empty_phrase, sort_questions
 from callscore.judges.judge_prompt import MOST_ITEMS, MOST_TURNS_LISTED, Asking, Composer
 from callscore.judges.llm import LLMJudge
@@ -33,7 +34,6 @@ from judge_cases import (
     literal_answer,
     make_question,
 )
-from judging_models import LiteralModel
 from text_cases import HIGHLIGHTS, outcome, summary, text_case
 
 DOCUMENT = Path(__file__).parents[3] / "shared" / "spec" / "call-intelligence-v6.md"

@@ -10,11 +10,11 @@ import msgspec
 
 from callscore.core.case import Failed
 from callscore.core.judging import Item, JudgeRequest, JudgeResult, Question, Unjudged
+from callscore.judges.fakes import LiteralModel, MiddlingModel, ScriptedJudge
 from callscore.judges.llm import LLMJudge
 from callscore.judges.probes import FILLER, probe_cases
 from callscore.judges.reliability import Reliability, check_reliability
 from judge_cases import RUBRICS
-from judging_models import LiteralModel, MiddlingModel, ScriptedJudge
 
 
 def oracle() -> Callable[[Question], str]:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.providers.secrets import LONGEST, excerpt, redact, without_secrets
+from callscore.providers.secrets import LONGEST_EXCERPT, excerpt, redact, without_secrets
 from growth import grows_in_line
 from provider_calls import KEY, ask, expect_response, spec
 from stub_servers import (
@@ -117,7 +117,7 @@ def test_a_short_secret_does_not_tear_words_apart() -> None:
 @given(st.text(max_size=600))
 def test_an_excerpt_is_one_short_printable_line(text: str) -> None:
     line = excerpt(text, [SECRET])
-    assert len(line) <= LONGEST
+    assert len(line) <= LONGEST_EXCERPT
     assert len(line.splitlines()) <= 1
     assert not any(ord(char) < 32 or 127 <= ord(char) < 160 for char in line)
     assert not {"\u202e", "\u2066", "\u2028"} & set(line)

@@ -18,13 +18,13 @@ from callscore.core.judging import JudgeResult
 from callscore.core.run import JudgeSpec
 from callscore.core.verdict_rules import MOST_STATED, TOO_MANY
 from callscore.evaluate.judging import judge_request_of
+from callscore.judges.fakes import LiteralModel
 from callscore.judges.llm import LLMJudge
 from callscore.runner.cases import CasePrompt
 from callscore.runner.estimate import JudgedAnswers, estimate_judging, most_items
 from callscore.suites.calls.benchmarks.layer import CallBenchmarks
 from callscore.suites.calls.spec import make_settings
 from eval_files import read_lines
-from judging_models import LiteralModel
 
 SAMPLE = Path(callscore.__file__).parent / "demo" / "calls"
 FLOOD = [f"The agent said the word number {n} aloud" for n in range(5_000)]

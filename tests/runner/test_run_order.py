@@ -20,10 +20,10 @@ from callscore.core.run import Completed, Event
 from callscore.embeddings.catalog import ChrfEmbedder
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scoring_pass import ScoringPass
+from callscore.judges.fakes import ScriptedJudge
 from callscore.runner.scoring import DeferredEmbedder
 from callscore.store.journal import Journal
 from eval_files import cases_file, eval_file
-from judging_models import ScriptedJudge
 
 COMPARED = Question("translation.meaning_accuracy", "s1", "one text", "the same text")
 WORDED = Question("qa.evidence_backed_reasoning", "Q1", "a reason", offered=("vague",))

@@ -94,6 +94,19 @@ def test_a_process_of_its_own_changes_no_byte_even_if_it_is_killed(
     assert files_of(tmp_path) == score_again(tmp_path)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks")
+@pytest.mark.skipif(usable_cores() < 2, reason="one core scores where it sends")
+def test_a_report_has_every_case_once_and_in_order(tmp_path: Path) -> None:
+    write_eval(tmp_path, cases=2 * BLOCK.sub_block + 1)
+    run = ("run", "eval.yaml", "--store", "runs.db", "--html")
+    for words in ((*run, "run.html"), (*run, "again.html", "--rescore", "1", "--workers", "1")):
+        done = commands.run(*words, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    report = (tmp_path / "run.html").read_bytes()
+    assert report.count(b"case-512") > 0
+    assert report == (tmp_path / "again.html").read_bytes()
+
+
 def test_few_replies_are_scored_where_they_arrive(tmp_path: Path) -> None:
     write_eval(tmp_path, cases=8)
     assert run_python(tmp_path, "leave") == 0

@@ -32,7 +32,7 @@ from callscore.suites.orchestration.overall import (
     mean_defined,
     overall_statistics,
 )
-from callscore.suites.orchestration.plan.similarity import structural_similarity
+from callscore.suites.orchestration.plan.measures import structural_similarity
 from callscore.suites.orchestration.result import ResultMetadata, standard_result
 from callscore.suites.orchestration.result_format import four_decimals
 from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, ResultRow

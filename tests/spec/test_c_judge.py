@@ -30,11 +30,11 @@ from callscore.core.case import Message
 from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Question
 from callscore.judges.document_judge import DocumentJudge
+from callscore.judges.fakes import FakeVerdict, LiteralModel, ParsedPrompt, PromptItem
 from callscore.judges.llm import LLMJudge, Sender
 from callscore.suites.calls.framework import framework_judge
 from fake_judges import ScriptedEmbedder, ScriptedJudge, best_word
 from judge_cases import WritingModel
-from judging_models import FakeVerdict, LiteralModel, ParsedPrompt, PromptItem
 
 EVIDENCE = "qa.evidence_backed_reasoning"
 REASON = "The agent greeted the customer"

@@ -20,10 +20,10 @@ from builders import (
     text_outcome,
 )
 from callscore.core.judging import Question
+from callscore.judges.fakes import ScriptedJudge
 from callscore.report.cells import scorecard_rows
 from callscore.suites.registry import template_of
 from fake_judges import best_word
-from judging_models import ScriptedJudge
 
 EVIDENCE = "qa.evidence_backed_reasoning"
 FREE, HALLUCINATED = "text.fabrication_free", "text.hallucination_rate"

@@ -171,6 +171,7 @@ PROOFS: Mapping[str, Proof] = {
                 "test_s14_at_a_terminal_the_user_is_asked_once",
                 "test_s14_calls_go_to_no_new_host_without_a_key_either",
                 "test_s14_files_outside_the_project_leave_the_machine_only_with_consent",
+                "test_s14_data_of_another_machine_go_to_a_model_only_with_consent",
             ),
         },
     ),

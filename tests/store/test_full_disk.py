@@ -15,10 +15,10 @@ from callscore.engine import loop
 from callscore.engine.loop import Shutdown
 from callscore.engine.workers import generate
 from callscore.engine.workload import Workload
+from callscore.providers.scripted import ScriptedProvider
 from callscore.store.journal import Journal, OpenRun
 from engine_runs import planned_model
 from run_cases import HEADER
-from scripted_provider import ScriptedProvider
 
 
 class SmallDisk(sqlite3.Connection):

@@ -12,11 +12,11 @@ from callscore.core.run import Completed, Event, Limits
 from callscore.engine import loop
 from callscore.engine.workers import generate
 from callscore.engine.workload import Workload
+from callscore.providers.scripted import ScriptedProvider
 from callscore.store.connection import connect
 from callscore.store.journal import Journal
 from engine_runs import planned_model
 from run_cases import HEADER
-from scripted_provider import ScriptedProvider
 
 CASES, AT_ONCE = 400, 10
 FULL = 2

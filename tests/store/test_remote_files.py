@@ -16,7 +16,7 @@ from callscore.core.errors import UsageError
 from callscore.store.remote_files import open_place, shown
 from commands import CompletedCommand, run
 from eval_files import eval_file
-from object_store import NAME, SECRET, Bucket, serving_bucket
+from object_store import NAME, SECRET, Bucket, serving_bucket, serving_google
 from shared_cases import BUNDLED
 from stub_servers import Answer, Behaviour, Bytes, Request, serving
 
@@ -167,6 +167,22 @@ def test_28_4_what_a_bucket_refuses_is_said_without_the_secret(
         "score", SAMPLE / "cases.jsonl", *words[:2], "--html", f"s3://{NAME}/x.html", code=4
     )
     assert "cannot be written" in done.stderr
+
+
+def test_28_4_a_bucket_of_google_is_read_written_and_queried(tmp_path: Path) -> None:
+    every = sample()[:8]
+    objects = {"data/part-0.parquet": table(every[:4]), "data/part-1.parquet": table(every[4:])}
+    with serving_google(tmp_path, objects) as bucket:
+        env = bucket.environment
+        target = f"gs://{NAME}/run.parquet"
+        file = eval_file(tmp_path, [MODEL], data=f"gs://{NAME}/data")
+        done = run("run", file, "--parquet", target, env=env)
+        assert done.returncode == 0, done.stderr
+        assert bucket.objects["run.parquet/_SUCCESS"] == b""
+        found = run("query", target, "SELECT count(*) AS n FROM cases", "--format", "json", env=env)
+        assert found.stdout == '{"n":8}\n', found.stderr
+        done = refused("validate", f"gs://{NAME}/none", env=env)
+        assert f"gs://{NAME}/none: no such file or folder" in done.stderr
 
 
 @pytest.mark.parametrize(

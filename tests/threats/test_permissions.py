@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from callscore.config.config import load_eval
@@ -22,7 +24,7 @@ from command_server import NEVER_S
 from commands import environment, run
 from eval_files import cases_file, eval_file, remote_model, right_answer
 from provider_calls import KEY, spec
-from stub_servers import FaultyChat, serving
+from stub_servers import Answer, FaultyChat, always, serving
 
 HOST = "gateway.example.com"
 URL = f"https://{HOST}/v1"
@@ -237,3 +239,23 @@ def test_s14_files_outside_the_project_leave_the_machine_only_with_consent(
     open_models(config, known)  # it was asked once
     simulated = eval_file(project, [{"name": "m", "provider": "simulated"}], **named)
     open_models(load_eval(simulated), {"HOME": str(tmp_path)})  # nothing leaves the machine
+
+
+def test_s14_data_of_another_machine_go_to_a_model_only_with_consent(tmp_path: Path) -> None:
+    table = pyarrow.BufferOutputStream()
+    cases = [json.loads(line) for line in cases_file(tmp_path, 1).read_text().splitlines()]
+    columns = {
+        key: [value if isinstance(value := case[key], str) else json.dumps(value) for case in cases]
+        for key in cases[0]
+    }
+    pyarrow.parquet.write_table(pyarrow.table(columns), table)
+    with serving(always(Answer(table.getvalue().to_pybytes()))) as web:
+        model = remote_model("https://api.openai.com/v1", api_key_env="OPENAI_API_KEY")
+        url = f"{web.origin}/private.parquet"
+        config = load_eval(eval_file(tmp_path, [model], data=url))
+    known = {"OPENAI_API_KEY": KEY, "HOME": str(tmp_path)}
+    with pytest.raises(ConfigError, match=rf"{url} is outside the project, .*--trust-config"):
+        open_models(config, known)
+    with ask_user_with(answer_yes):
+        open_models(config, known)
+    open_models(config, known)  # it was asked once

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, expect
 
-from browser import Tab, serious_findings
+from browser import Tab, reach, serious_findings
 from web_server import Served
 
-MOST_STOPS = 200
 SCREENS = (
     "/",
     "/runs/1",
@@ -28,17 +27,6 @@ SCREENS = (
     "/no/such/page",
     "/runs/1/cases/1?model=hasty&seek=qa.false_pass_rate",
 )
-
-
-def reach(page: Page, link: Locator) -> None:
-    """Go to a link with the Tab key, as who has no mouse, and open it."""
-    expect(link).to_be_visible()
-    for _ in range(MOST_STOPS):
-        if link.evaluate("link => link === document.activeElement"):
-            page.keyboard.press("Enter")
-            return
-        page.keyboard.press("Tab")
-    raise AssertionError("the Tab key does not reach the link")
 
 
 @pytest.mark.parametrize(("script", "keyboard"), [(True, False), (False, False), (True, True)])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import http.client
+import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
+from zipfile import ZipFile
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -143,3 +145,30 @@ def test_a_request_without_files_or_for_an_unknown_set_is_refused(importing: Ser
 def test_without_a_folder_the_page_says_how_to_get_one(served: Served) -> None:
     assert "--data DIR" in served.ask("/data").text
     assert send(served, "/data", {"a.txt": ("calls", b"Agent: Hi")}).status == 404
+
+
+def test_a_wrong_file_is_removed_and_another_one_added(importing: Served) -> None:
+    to = send(importing, "/data", {
+        "a.txt": ("form", CALL.encode()), "form.csv": ("calls", FORM.encode()),
+    }).location  # fmt: skip
+    assert "is not a QA form" in importing.ask(to).text
+    for name in ("a.txt", "form.csv"):
+        removed = importing.ask(f"{to}/remove", "POST", form={"file": name})
+        assert (removed.status, removed.headers["Location"]) == (303, to)
+    assert importing.ask(f"{to}/remove", "POST", form={"file": "a.txt"}).status == 400
+    assert "there are no calls yet" in importing.ask(to).text
+    files = {"a.txt": ("calls", CALL.encode()), "form.csv": ("form", FORM.encode())}
+    send(importing, f"{to}/files", files)
+    page = importing.ask(to).text
+    assert "Write 1 call" in page
+    assert 'aria-label="Remove a.txt"' in page
+
+
+def test_an_archive_of_calls_is_said_to_be_one_and_stays_in_the_list(importing: Served) -> None:
+    packed = io.BytesIO()
+    with ZipFile(packed, "w") as archive:
+        archive.writestr("a.txt", CALL)
+    to = send(importing, "/data", {"calls.zip": ("calls", packed.getvalue())}).location
+    page = importing.ask(to).text
+    assert "calls.zip: is a ZIP archive; unpack it" in page
+    assert "not read</span></td>" in page

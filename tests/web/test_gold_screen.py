@@ -106,7 +106,7 @@ def test_a_reference_is_dismissed_with_a_reason_corrected_and_written_as_a_new_v
     assert "You wrote: correct" in late.text
     assert say(gold, action="correct", model="a", prior=seq_shown(gold)) == 303
     before = (gold.store.parent / "cases.jsonl").read_text(encoding="utf-8").splitlines()
-    after = gold.ask("/runs/1/gold/cases").text.splitlines()
+    after = gold.ask("/runs/1/gold/cases", "POST").text.splitlines()
     changed = [json.loads(new) for old, new in zip(before, after, strict=True)
                if json.loads(old) != json.loads(new)]  # fmt: skip
     (corrected,) = changed

@@ -72,7 +72,8 @@ def answer(person: Served, path: str, item: int, word: str, comment: str = "") -
 
 
 def pages(person: Served, path: str) -> str:
-    return "".join(person.ask(path + more).text for more in ("", "/1", "/2", "/sheet"))
+    sheet = person.ask(f"{path}/sheet", "POST").text
+    return sheet + "".join(person.ask(path + more).text for more in ("", "/1", "/2"))
 
 
 def test_two_people_label_blind_and_the_files_are_those_of_annotate(labelling: Labelling) -> None:
@@ -93,7 +94,9 @@ def test_two_people_label_blind_and_the_files_are_those_of_annotate(labelling: L
     assert ann.ask(f"{path}/resolve", "POST", form=form).status == 303
     assert ann.ask(f"{path}/write", "POST").status == 303
     for name, person in (("ann", ann), ("ben", ben)):
-        (folder / f"{name}.csv").write_text(person.ask(f"{path}/sheet").text, encoding="utf-8")
+        (folder / f"{name}.csv").write_text(
+            person.ask(f"{path}/sheet", "POST").text, encoding="utf-8"
+        )
     (folder / "decided.csv").write_text("call_id,part,item,answer\none,questions,greet,Yes\n")
     done = commands.run(
         "annotate", "transcripts.jsonl", "--task", "qa", "--form", "files/form.csv",

@@ -13,6 +13,7 @@ import callscore.web
 from callscore.report.markup import IN_APP, IN_PAGE, tag
 from callscore.results.port import RunLine
 from callscore.web.screens.home import seconds_left, show_left
+from decision_cards import race
 from web_server import Served
 
 STATIC = Path(callscore.web.__file__).with_name("static")
@@ -85,7 +86,7 @@ def test_the_time_left_follows_from_what_is_done_by_one_process() -> None:
         {"held_since": "2026-01-01T12:30:00+00:00"},  # resumed: begun by another process
         {"held_since": None},
         {"answered": 0, "failed": 0},
-        {"is_race": True},
+        {"race": race("open", None, ["m"])},
         {"status": "broken off"},
     ):
         assert seconds_left(msgspec.structs.replace(RUNNING, **changes), AT_ONE) is None

@@ -83,11 +83,11 @@ def test_an_overruled_verdict_needs_a_reason_and_undo_restores_the_scores(
     assert late.status == 409
     assert "ada has decided this item meanwhile" in late.text
     assert "mine" in late.text
-    exported = ada.ask("/runs/1/export/verdicts").text
+    exported = ada.ask("/runs/1/export/verdicts", "POST").text
     assert '"by":"human:ada"' in exported
     undone = ada.ask(f"{GATES}/undo", "POST", form={"saved": seen.partition("saved=")[2]})
     assert undone.status == 303
-    assert ada.ask("/runs/1/export/verdicts").text == ""
+    assert ada.ask("/runs/1/export/verdicts", "POST").text == ""
     assert card(store, tmp_path, "after.json") == before
     log = ada.ask("/events").text
     assert "the chain holds" in log
@@ -171,6 +171,8 @@ def test_a_killed_server_has_what_was_saved_and_the_browser_has_the_draft(
                 page.goto(second.address)
                 page.goto(second.origin + GATES)
                 expect(page.locator("textarea[name=note]")).to_have_value("this was not")
-                saved = page.request.get(f"{second.origin}/runs/1/export/verdicts").text()
+                with page.expect_download() as started:
+                    page.get_by_role("button", name="Verdicts of people as a file").click()
+                saved = started.value.path().read_text(encoding="utf-8")
                 assert "this was saved" in saved
                 assert "this was not" not in saved

@@ -107,6 +107,21 @@ def test_a_store_that_does_not_exist_ends_the_command(tmp_path: Path) -> None:
     assert "callscore demo --serve" in done.stderr
 
 
+def test_a_folder_for_files_is_made_unless_that_is_impossible(
+    sample_store: Path, tmp_path: Path
+) -> None:
+    import commands
+
+    (tmp_path / "file").touch()
+    for wrong in ("file", "none/data"):
+        done = commands.run("serve", sample_store, "--data", tmp_path / wrong, "--no-open")
+        assert done.returncode == 2
+        assert "expected a folder, or the name of a new one" in done.stderr
+    with serve(sample_store, "--data", tmp_path / "new") as served:
+        served.enter()
+        assert "Drop files" in served.ask("/data").text
+
+
 def is_quiet(served: Served) -> bool:
     """Whether the server has written no line of errors."""
     assert served.process.stderr is not None

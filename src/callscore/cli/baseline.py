@@ -9,7 +9,6 @@ import click
 
 from callscore.cli.console import say
 from callscore.cli.options import STORE
-from callscore.config.baseline import DEFAULT_FILE
 
 if TYPE_CHECKING:
     from callscore.store.address import StoreAddress
@@ -30,7 +29,8 @@ def baseline() -> None:
     "--output",
     "target",
     type=FILE,
-    help=f"The file to write; {DEFAULT_FILE} next to the eval file, or in the current folder.",
+    help="The file to write; callscore-baseline.json next to the eval file, or in the current "
+    "folder.",
 )
 @click.option("--store", type=STORE, help="The store of the run (.callscore/runs.db).")
 @click.option("--eval", "eval_file", type=FILE, help="The eval file of the run, if it was moved.")
@@ -69,5 +69,7 @@ def set_baseline(
 
 
 def _default_path(run: str) -> Path:
+    from callscore.config.baseline import DEFAULT_FILE
+
     is_eval = Path(run).suffix.lower() in (".yaml", ".yml")
     return (Path(run).parent if is_eval else Path()) / DEFAULT_FILE

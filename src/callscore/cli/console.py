@@ -29,6 +29,20 @@ def say(text: str = "", *, err: bool = False) -> None:
     click.echo("\n".join(lines), err=err)
 
 
+def command_name() -> str:
+    """How this command is typed here: `callscore`, or its path where a shell does not find it."""
+    import shlex
+    import shutil
+    from pathlib import Path
+
+    typed = Path(sys.argv[0])
+    if typed.name == "__main__.py":
+        return f"{shlex.quote(sys.executable)} -m callscore"
+    found = shutil.which("callscore")
+    is_found = found is not None and Path(found).resolve() == typed.resolve()
+    return "callscore" if is_found or typed.name != "callscore" else shlex.quote(str(typed))
+
+
 def terminal_width(stream: IO[str]) -> int | None:
     """The width of the terminal, or COLUMNS; None if the text goes elsewhere."""
     if not stream.isatty() and not os.environ.get("COLUMNS", "").isdecimal():

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from callscore.cli.console import say
+from callscore.cli.console import command_name, say
 
+if TYPE_CHECKING:
+    from callscore.core.scorecard import Scorecard
+    from callscore.web.serving import ServeOptions
+
+SAMPLE_STORE = Path("callscore-demo.db")
 TITLE = "Call Intelligence scorecard · SAMPLE DATA: made-up calls, models and verdicts"
 
 
@@ -39,7 +45,7 @@ TITLE = "Call Intelligence scorecard · SAMPLE DATA: made-up calls, models and v
 @click.option(
     "--store",
     type=click.Path(path_type=Path),
-    default=Path("callscore-demo.db"),
+    default=SAMPLE_STORE,
     show_default=True,
     help="With --serve: the store of the run; one that exists is shown as it is.",
 )
@@ -63,7 +69,12 @@ def demo(
     sent. The report of both is one HTML file.
     """
     if serves:
-        _serve(store, port)
+        import sys
+
+        from callscore.web.serving import ServeOptions
+
+        options = ServeOptions(store=store, port=port, opens=sys.stdout.isatty())
+        serve_sample(store, options)
         return
     import msgspec
 
@@ -75,7 +86,6 @@ def demo(
     from callscore.export.sources import scored_source, with_scenarios
     from callscore.export.step_cases import StepCases
     from callscore.report.decision_lines import KEYWORD_WIDTH
-    from callscore.report.orchestration_terminal import result_text
 
     targets = OutputPaths(results, card=output.path_unless_stdout(json_file), html=html)
     with (
@@ -91,6 +101,17 @@ def demo(
     if json_file == output.STANDARD_OUTPUT:
         return
     output.print_card(card, TITLE, all_rows=all_rows, repeat_decision=False)
+    averages = _say_scenarios(scenarios)
+    say("\nSAMPLE DATA: the decision from these made-up numbers")
+    output.print_verdict(card)
+    say(f"{'AGENTS':<{KEYWORD_WIDTH}}average of plan, calls and rejections: {', '.join(averages)}.")
+    _say_what_is_next(html)
+
+
+def _say_scenarios(scenarios: Scorecard) -> list[str]:
+    """Print the results of scenarios; returns the average of every model."""
+    from callscore.report.orchestration_terminal import result_text
+
     averages = []
     for model in scenarios.models:
         say("\nSAMPLE DATA: made-up scenarios, models and verdicts")
@@ -98,22 +119,26 @@ def demo(
         say(result_text(document))
         numbers = document["overall_statistics"]["key_metrics"]
         averages.append(f"{model.model} {numbers['Average']}")
-    say("\nSAMPLE DATA: the decision from these made-up numbers")
-    output.print_verdict(card)
-    say(f"{'AGENTS':<{KEYWORD_WIDTH}}average of plan, calls and rejections: {', '.join(averages)}.")
+    return averages
+
+
+def _say_what_is_next(html: Path) -> None:
+    name = command_name()
     say(f"The report with every call, its evidence and its verdicts: {html}")
-    say("Next, your own calls:  callscore import CALLS/ -o cases.jsonl   then   callscore init")
-    say("Open it in the browser:  callscore demo --serve   then, for your runs:  callscore serve")
+    say(f"Next, your own calls:  {name} import CALLS/ -o cases.jsonl   then   {name} init")
+    say("In the browser, the sample now, and later your own runs; open it:")
+    say(f"{name} serve")
 
 
-def _serve(store: Path, port: int) -> None:
-    """Run the sample, unless its store exists, and serve it."""
-    import sys
+def serve_sample(store: Path, options: ServeOptions) -> None:
+    """Run simulated models on the sample calls, unless the store exists, and serve it."""
     from importlib import resources
+
+    import msgspec
 
     from callscore.results.stored_results import StoredResults
     from callscore.runner.api import run
-    from callscore.web.serving import ServeOptions, serve_store
+    from callscore.web.serving import serve_store
 
     if not store.exists():
         say("SAMPLE DATA: simulated models answer the made-up calls. Nothing is sent.")
@@ -122,4 +147,4 @@ def _serve(store: Path, port: int) -> None:
         results = StoredResults(store)
         results.build(1)
         results.close()
-    serve_store(ServeOptions(store=store, port=port, opens=sys.stdout.isatty()), say)
+    serve_store(msgspec.structs.replace(options, store=store, is_sample=True), say)

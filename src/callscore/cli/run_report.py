@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from callscore.cli.console import say
-from callscore.cli.output import FormSummary
 from callscore.core.errors import OutputError
 
 if TYPE_CHECKING:
@@ -26,6 +25,8 @@ class RunReport:
     """The page and the tables of a run, if requested; stores cases as they are scored."""
 
     def __init__(self, targets: OutputPaths, config: EvalConfig) -> None:
+        from callscore.cli.output import FormSummary
+
         self.form = FormSummary(config.scoring)
         """The QA form of the data, for the card."""
         self._targets = targets

@@ -24,11 +24,11 @@ from callscore.cli.options import (
     weights_option,
     workers_option,
 )
-from callscore.cli.output import FormSummary
 from callscore.config.score import default_embedder, embedder_choice, judge_choice
 
 if TYPE_CHECKING:
     from callscore.app import OutputPaths
+    from callscore.cli.output import FormSummary
     from callscore.config.redaction import RedactOptions
     from callscore.config.score import ScoreConfig
     from callscore.core.scorecard import Scorecard
@@ -158,7 +158,7 @@ def score(
         intervals=not no_intervals,
     )
     config = read_other_files(config)
-    form = FormSummary(config)
+    form = output.FormSummary(config)
     card = _score(
         config, targets, redaction_choice(redact, names), form, Workers(workers, cluster=cluster)
     )

@@ -59,9 +59,10 @@ def serve(
 ) -> None:
     """Show the runs of a store in the browser: compare, look, label, review.
 
-    Without STORE, it shows .callscore/runs.db in the current folder. The server listens on this
-    machine only, and the address that it prints can be opened once, within ten minutes. Runs are
-    started on the command line only.
+    Without STORE, it shows .callscore/runs.db in the current folder; if there is none yet, the
+    sample: simulated models on made-up calls. The server listens on this machine only, and the
+    address that it prints can be opened once, within ten minutes. Runs are started on the command
+    line only.
     """
     import sys
 
@@ -86,4 +87,11 @@ def serve(
         proxy=proxy,
         opens=opens and sys.stdout.isatty(),
     )
+    if store is None and not DEFAULT_STORE.exists() and options.is_local:
+        from callscore.cli.demo import SAMPLE_STORE, serve_sample
+
+        say(f"There is no {DEFAULT_STORE} here yet, so this shows the sample ({SAMPLE_STORE}).")
+        say("Your own runs appear after `callscore run EVAL.yaml` and another start.")
+        serve_sample(SAMPLE_STORE, options)
+        return
     serve_store(options, say)

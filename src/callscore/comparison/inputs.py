@@ -155,7 +155,7 @@ def input_from_card(card: Scorecard, label: str, results: Path | None = None) ->
         f"{results.name}: has no call ids and no counts; every case is treated as a call, "
         "and pooled rows are means over cases"
     ]
-    uncounted = frozenset(tasks - ({SCENARIO} if of_scenarios else set()))
+    uncounted = frozenset(tasks.difference(*of_scenarios.values()))
     return ComparisonInput(label, card, catalog, contributions, by_model, notes, uncounted)
 
 

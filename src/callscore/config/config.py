@@ -139,8 +139,7 @@ def _read_config(
     kept = store or _store(document, file)
     data = _read_data(document, file, kept.parent / REDACTED, redact)
     scenarios = data.scenarios
-    if scenarios.settings.protocol == "public":
-        models = [with_protocol_settings(model) for model in models]
+    models = [with_protocol_settings(model, scenarios.settings) for model in models]
     has_cases, has_scenarios = bool(data.cases), bool(scenarios.data)
     if file.gates:
         _check_gated(document, file.gates, has_cases=has_cases, has_scenarios=has_scenarios)
@@ -198,10 +197,8 @@ def _read_data(
     steps = _steps_of_other_suites(document, others) if others else {}
     calls, lines = _case_files(document, data.calls)
     cases, lines = (*calls, *steps), {**lines, **steps}
-    scenarios, folders = Scenarios(), []
-    if data.scenarios is not None:
-        scenarios = read_scenarios(document, data.scenarios, file.tasks, cases)
-        folders = [path for each in scenarios.data for path in (each.scenarios, each.cards)]
+    scenarios = read_scenarios(document, data.scenarios, file.tasks, cases)
+    folders = [path for each in scenarios.data for path in (each.scenarios, each.cards)]
     prompts = _prompt_files(file) if file.prompts else ()
     outside = _outside(document, [*cases, *prompts, *folders])
     wanted = redact or file.redact
@@ -226,15 +223,17 @@ def _prompt_files(file: EvalFile) -> Iterator[Path]:
 
 
 def _outside(document: Document, files: Sequence[Path]) -> tuple[Path, ...]:
-    """Files outside the folder of the eval file and the working directory; Python code that
-    names them itself is trusted.
+    """Files outside the folder of the eval file and the working directory, or on other machines;
+    Python code that names them itself is trusted.
     """
     if not document.lines:  # not from a file
         return ()
     folder = document.path.parent
     inside = [folder.resolve(), Path.cwd(), Path(str(resources.files("callscore"))).resolve()]
-    real = dict.fromkeys((folder / path).resolve() for path in files)
-    return tuple(path for path in real if not any(path.is_relative_to(i) for i in inside))
+    remote = dict.fromkeys(path for path in files if ":" in str(path) and is_remote(path))
+    real = dict.fromkeys((folder / path).resolve() for path in files if path not in remote)
+    local = (path for path in real if not any(path.is_relative_to(i) for i in inside))
+    return (*local, *remote)
 
 
 def _scoring(

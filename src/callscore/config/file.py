@@ -69,6 +69,9 @@ class ScenarioEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     user: dict[str, Any] | None = None
     """With `history: own`: the model that plays the user, with the keys of a model."""
     stop: StopEntry = StopEntry()
+    asking_back: str | None = None
+    """Whether a reply asks back by its `text` or only by its `status`; by default by its text with
+    own prompts."""
 
 
 class DataEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -39,6 +39,7 @@ from callscore.store.strict_yaml import Document
 from callscore.suites.registry import scenario_readers, scenario_suite
 
 PART = f"data.{SCENARIOS}"
+ASKING_BACK = ("text", "status")
 MOST_TIMEOUT_S = 600.0
 _WITHOUT_TEMPERATURE = "gpt-5"
 """Models of this name take no temperature; the public runner sets the reasoning effort instead."""
@@ -58,9 +59,11 @@ class Scenarios(NamedTuple):
 
 
 def read_scenarios(
-    document: Document, entry: ScenarioEntry, tasks: Collection[str], cases: Sequence[Path]
+    document: Document, entry: ScenarioEntry | None, tasks: Collection[str], cases: Sequence[Path]
 ) -> Scenarios:
-    """The scenarios, if the tasks of the file select them; `cases` are the calls in it."""
+    """The scenarios, if the file has some and its tasks select them; `cases` are its calls."""
+    if entry is None:
+        return Scenarios()
     suite = scenario_suite()
     metrics = (suite.verdict_metric,)
     if tasks and SCENARIOS not in tasks:
@@ -153,6 +156,15 @@ def scenario_settings(
             "a config file of the public runner needs `protocol: public`; expected own prompts "
             "by name: planner, sub_agent, or the id of an agent",
         )
+    if entry.asking_back not in (None, *ASKING_BACK):
+        words = " or ".join(ASKING_BACK)
+        raise document.error(f"{PART}.asking_back", f"{entry.asking_back!r}; expected {words}")
+    if entry.asking_back == "text" and (entry.protocol == "public" or entry.mode == "compat"):
+        raise document.error(
+            f"{PART}.asking_back", "the public protocol and compat know the status only"
+        )
+    has_own = isinstance(entry.prompts, dict) and entry.protocol != "public"
+    by_default = "text" if has_own and entry.mode == "standard" else "status"
     return ScenarioSettings(
         cast("ProtocolName", entry.protocol),
         cast("Mode", entry.mode),
@@ -161,6 +173,7 @@ def scenario_settings(
         {name: _live_tool(document, name, tool) for name, tool in entry.tools.items()},
         None if entry.user is None else _user(document, entry.user),
         _stop_rules(document, entry.stop),
+        (entry.asking_back or by_default) == "text",
     )
 
 
@@ -212,9 +225,9 @@ def _prompt_paths(
     return config, own
 
 
-def with_protocol_settings(model: ModelSpec) -> ModelSpec:
+def with_protocol_settings(model: ModelSpec, settings: ScenarioSettings) -> ModelSpec:
     """The model with the public runner's temperature, unless the file gives one        Q48"""
-    if model.provider in OFFLINE:
+    if not settings.is_public or model.provider in OFFLINE:
         return model
     stated: dict[str, Any]
     if _WITHOUT_TEMPERATURE in model.model:

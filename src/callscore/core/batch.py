@@ -8,15 +8,8 @@ from typing import BinaryIO, Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from callscore.core.case import Case, Prompt
 from callscore.core.errors import ConfigError
-from callscore.core.provider import (
-    AttemptFailed,
-    CaseProvider,
-    Provider,
-    ProviderRequest,
-    ProviderResponse,
-)
+from callscore.core.provider import AttemptFailed, Provider, ProviderRequest, ProviderResponse
 from callscore.core.run import ModelSpec, Price
 
 PROVIDERS = ("openai", "anthropic", "gemini")
@@ -222,45 +215,6 @@ def batch_provider(provider: Provider) -> BatchProvider:
             f"{' or '.join(PROVIDERS)}"
         )
     return provider
-
-
-class WrappedProvider:
-    """Forwards everything to a real provider; derive from it and override what differs."""
-
-    def __init__(self, provider: Provider) -> None:
-        self._provider = provider
-        self.name = provider.name
-
-    def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
-        """The request for a prompt that belongs to no case."""
-        return self._provider.request(prompt, repeat)
-
-    def request_for(self, case: Case, prompt: Prompt, repeat: int) -> ProviderRequest | None:
-        """The request for a case."""
-        if isinstance(self._provider, CaseProvider):
-            return self._provider.request_for(case, prompt, repeat)
-        return self._provider.request(prompt, repeat)
-
-    async def attempt(self, request: ProviderRequest) -> ProviderResponse | AttemptFailed:
-        """Send the request once."""
-        return await self._provider.attempt(request)
-
-    @property
-    def batch_api(self) -> BatchApi:
-        """The batch API of the real provider."""
-        return batch_provider(self._provider).batch_api
-
-    def batch_body(self, request: ProviderRequest) -> bytes:
-        """The body of a request in a batch."""
-        return batch_provider(self._provider).batch_body(request)
-
-    def read_line(self, line: BatchLine) -> ProviderResponse | AttemptFailed:
-        """The reply in a result of a batch."""
-        return batch_provider(self._provider).read_line(line)
-
-    async def close(self) -> None:
-        """Close connections."""
-        await self._provider.close()
 
 
 def batch_price(price: Price) -> Price:

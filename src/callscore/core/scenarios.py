@@ -83,6 +83,8 @@ class ScenarioSettings(msgspec.Struct, frozen=True):
     user: ModelSpec | None = None
     """The model that plays the user; None if the user follows the script."""
     stop: StopRules = StopRules()
+    asking_back: bool = False
+    """Whether text that asks the user for something counts as AWAITING_USER_INPUT (C-142)."""
 
     @property
     def is_public(self) -> bool:

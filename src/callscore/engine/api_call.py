@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from callscore.core.errors import nearest
@@ -35,7 +35,7 @@ def api_function(function: Callable[P, T]) -> Callable[P, T]:
         for name in options:
             if name not in known:
                 raise TypeError(_unknown_option(function.__name__, name, known))
-        return run_off_loop(lambda: function(*args, **options))
+        return run_off_loop(partial(function, *args, **options))
 
     return call
 

@@ -287,7 +287,8 @@ class RateLimiter:
         self._inside -= 1
         if self._tokens is not None and unused_tokens:
             self._tokens.give_back(unused_tokens)
-        self._admit_waiting()
+        if self._waiters:
+            self._admit_waiting()
 
     def close(self) -> None:
         """Admit nothing more; waiting requests get False."""

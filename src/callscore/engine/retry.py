@@ -150,7 +150,11 @@ class RetryingClient:
         spent = uncertain = most
         began = time.perf_counter_ns()  # uvloop's clock has no fractions of a millisecond
         try:
-            result = await self._attempt(queue, request)
+            try:
+                result = await self._deadlines.within(queue.provider.attempt(request))
+            except TimeoutError:
+                why = f"no complete answer within {self._options.attempt_s:g} s"
+                result = AttemptFailed("timeout", why)
             if isinstance(result, ProviderResponse):
                 cost = queue.cost_usd(result.reply)
                 spent, uncertain = most if cost is None else cost, 0.0
@@ -167,15 +171,6 @@ class RetryingClient:
             queue.count_attempt(uncertain)
             if uncertain:
                 self._on_event(Uncertain(queue.spec.name, uncertain))
-
-    async def _attempt(
-        self, queue: ModelQueue, request: ProviderRequest
-    ) -> ProviderResponse | AttemptFailed:
-        try:
-            return await self._deadlines.within(queue.provider.attempt(request))
-        except TimeoutError:
-            seconds = self._options.attempt_s
-            return AttemptFailed("timeout", f"no complete answer within {seconds:g} s")
 
     def _on_answer(self, queue: ModelQueue, response: ProviderResponse, sent: float) -> None:
         queue.limiter.concurrency.count_reply(sent, self._loop.time())

@@ -53,7 +53,7 @@ def card_signature(
         "framework": "+".join(spec.framework for spec in specs),
         "spec": "+".join(spec.digest for spec in specs),
         **next((score.identity for score in result.scenarios.values()), {}),
-        "data": result.dataset if result.scenarios else result.dataset[:16],
+        "data": result.dataset,
         "repeats": str(config.repeats) if config.repeats is not None else _repeats(result),
         "settings": ",".join(f"{k}={v}" for k, v in changed.items()) or "default",
         "judge": "+".join(judges) or "none",
@@ -87,8 +87,7 @@ def scorecard(
     config: ScoreConfig, result: ScoringResult, judge_runner: JudgeRunner | None
 ) -> Scorecard:
     """The scorecard of all models, with its signature."""
-    if result.scenarios:
-        config = narrow_to_kinds(config, result)
+    config = narrow_to_kinds(config, result)
     tasks, final = _tasks_in(result), final_weights(config, result)
     suites, spec = config.catalog.suites_with(tasks), final.spec
     context = CardContext(spec, final, result.floors, result.origins, result.measured_by)

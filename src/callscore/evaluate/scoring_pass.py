@@ -57,6 +57,8 @@ CASES_PER_REQUEST = 4
 BATCH = 64
 """Cases scored together, step by step and task by task: about 20 % faster than singly."""
 
+SHOWN_DIGITS = 16
+"""Of the hash of the cases, in a signature."""
 SETTLED_TOGETHER = 16
 """Judged cases per batch: few enough that no reply waits for long."""
 
@@ -70,7 +72,7 @@ class ScoringResult(msgspec.Struct, frozen=True):
     tallies: Tallies
     """By model, then by task."""
     dataset: str
-    """Hash of the case lines that were scored."""
+    """Hash of the data that was scored, as signatures show it."""
     tasks: Collection[str]
     """The selected tasks with cases in the data, before a limit (C-82)."""
     judges: Sequence[str]
@@ -170,7 +172,7 @@ def scoring_result(
     """The result of all cases; their feed has come to its end."""
     return ScoringResult(
         tallies=sums.tallies,
-        dataset=feed.digest,
+        dataset=feed.digest[:SHOWN_DIGITS],
         tasks=feed.tasks,
         judges=sorted(inputs.given.judges),
         skipped=feed.skipped,

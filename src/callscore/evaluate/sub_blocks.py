@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -112,6 +113,7 @@ class KeptCaseReader:
     def __init__(self, catalog: Catalog, model: str) -> None:
         self._catalog, self._model = catalog, model
         self._tasks = catalog.tasks()
+        self._formula = cache(catalog.formula)
 
     def read(self, cases: Sequence[KeptCase]) -> Iterator[MeasuredCase]:
         """The cases with the replies of one model."""
@@ -119,7 +121,7 @@ class KeptCaseReader:
             case = Case(id=case_id, task=task, transcript=(), expected_outcome={}, config={},
                         call_id=call_id)  # fmt: skip
             loaded = self._loaded(case, self._tasks[task])
-            formula = self._catalog.formula(task)
+            formula = self._formula(task)
             read = [self._run(run, formula) for run in runs]
             yield MeasuredCase(loaded, {self._model: read} if read else {}, {})
 

@@ -39,7 +39,7 @@ from callscore.evaluate.scenarios import (
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.export.dossier_file import decoded_lines
 from callscore.report.dossier import SCENARIOS, STEP_OUTPUTS, STEP_VERDICTS
-from callscore.report.source import ScenarioArchive
+from callscore.report.source import NO_ARCHIVE, ScenarioArchive
 from callscore.runner.cases import ids_of_calls
 from callscore.runner.prepare import PreparedRun
 from callscore.store.files import LinesByKey, lines_of
@@ -134,11 +134,11 @@ class _StepOutput(msgspec.Struct, frozen=True):
         )
 
 
-def archive_scenarios(prepared: PreparedRun, judged: VerdictsByPart) -> ScenarioArchive | None:
-    """The scenarios of a run and the verdicts on them; None if it has none."""
+def archive_scenarios(prepared: PreparedRun, judged: VerdictsByPart) -> ScenarioArchive:
+    """The scenarios of a run and the verdicts on them."""
     config = prepared.config
     if not config.scenarios:
-        return None
+        return NO_ARCHIVE
     # The free run of `history: own` has no score, and its replies are in no report.
     settings = msgspec.structs.replace(config.scenario_settings, history="gold", prompts=None)
     judges = _judges(judged, lambda part: language_of(Path(part.folder)))

@@ -32,6 +32,7 @@ from callscore.export.scenario_archive import archive_scenarios
 from callscore.export.step_cases import CombinedCases, StepCases
 from callscore.report.decision_lines import with_decision
 from callscore.report.source import (
+    NO_ARCHIVE,
     Answer,
     Cases,
     CaseView,
@@ -178,7 +179,7 @@ def scored_source(
 
 
 def source_of_outputs(
-    job: OutputsJob, card: Scorecard, steps: Cases, archive: ScenarioArchive | None = None
+    job: OutputsJob, card: Scorecard, steps: Cases, archive: ScenarioArchive = NO_ARCHIVE
 ) -> ReportSource:
     """Return the source for recorded scenarios that were just scored; `steps` holds their steps."""
     return ReportSource(

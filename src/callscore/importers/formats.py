@@ -186,6 +186,10 @@ def find_format(name: str) -> ImportFormat:
     raise UsageError(f"{name!r} is not a format; expected one of {known}")
 
 
+ARCHIVE = b"PK\x03\x04"
+"""The beginning of a ZIP archive; a spreadsheet is one, too, and is found before."""
+
+
 def detect_format(source: Source) -> ImportFormat:
     """The format of a file, by its content; raises DataError if none matches."""
     if not source.data.strip():
@@ -199,6 +203,8 @@ def detect_format(source: Source) -> ImportFormat:
             problem = problem or error
     if problem is not None:
         raise problem
+    if source.data.startswith(ARCHIVE):
+        raise DataError("is a ZIP archive; unpack it: expected its files", place=source.name)
     raise DataError(
         "has an unknown format; expected one of "
         + ", ".join(format_.title for format_ in FORMATS)

@@ -39,6 +39,7 @@ RARER_NEEDED = 30
 BELOW_PEOPLE = 0.10
 """How far a judge's kappa may be below the agreement of people among themselves."""
 SEED = 0
+"""Fixed, so that the same labels give the same limits."""
 RATERS_FOR_ALPHA = 3
 ALPHA_NEEDED = 0.67
 """Of Krippendorff's α, as κ compares two raters only (STATS §5)."""

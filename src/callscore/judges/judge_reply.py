@@ -28,6 +28,7 @@ QUOTE_CHOSEN = "quote_chosen"
 """A flag: the judge named the place only, and code has chosen the words."""
 NEEDED = ("id", "verdict")
 LONGEST_ANSWER = 1_000_000
+"""Bytes; hundreds of verdicts with quotes fit, and more is not parsed."""
 MOST_PROBLEMS = 12
 """The most errors that are reported to the judge."""
 _THOUGHT = lazy_regex(r"\A\s*<think>.*?</think>", re.DOTALL)

@@ -93,7 +93,7 @@ def _escape(match: re.Match[str]) -> str:
     code = ord(match.group())
     if code <= 0xFFFF:
         return f"\\u{code:04x}"
-    code -= 0x10000
+    code -= 0x10000  # JSON has no escape beyond four digits: a surrogate pair
     return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
 
 

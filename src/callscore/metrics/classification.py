@@ -7,7 +7,8 @@ and denominators are kept, so that values of several cases can be pooled.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Literal
 
@@ -96,3 +97,16 @@ def macro_f1(pairs: Sequence[Pair], classes: Sequence[str], averaging: Averaging
         if on_either_side:
             scores.append(2 * true_positives / on_either_side)
     return ratio(math.fsum(scores), len(scores) if averaging == "present_classes" else len(classes))
+
+
+def multiset_counts(expected: Iterable[Hashable], found: Iterable[Hashable]) -> Counts:
+    """TP = |expected ∩ found| of multisets: an item counts as often as both sides have it"""
+    first, second = Counter(iter(expected)), Counter(iter(found))
+    shared = (first & second).total()
+    return Counts(shared, second.total() - shared, first.total() - shared)
+
+
+def f1_or_one(counts: Counts) -> float:
+    """2 TP / (2 TP + FP + FN); nothing expected and nothing found → 1        C-115"""
+    value = f1(counts).value
+    return 1.0 if value is None else value

@@ -188,7 +188,8 @@ def _ibans(words: _Words) -> Iterator[Found]:
     text = words.plain.text
     for match in _IBAN.finditer(text):
         end = match.end()
-        while end - match.start() > 14:  # words after the number can match the pattern too
+        # words after the number can match the pattern, too; the shortest IBAN has 15 characters
+        while end - match.start() > 14:
             compact = re.sub(r"[\s-]", "", text[match.start() : end]).upper()
             if iban.is_valid(compact, check_country=False):
                 yield Found(match.start(), end, compact)
@@ -303,6 +304,7 @@ def _phone_value(number: str, regions: Sequence[str], *, likely: bool) -> str | 
         if phonenumbers.is_valid_number(parsed):
             return phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164)
     digits = digits_of(number)
+    # E.164 has at most 15 digits; a number without its area at least 7
     return digits if likely and 7 <= len(digits) <= 15 else None
 
 

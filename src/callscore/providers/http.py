@@ -17,7 +17,7 @@ from yarl import URL
 from callscore.core.provider import AttemptFailed, FailureKind
 from callscore.providers.addresses import RefusedAddress, is_loopback, open_guarded_socket
 from callscore.providers.rate_limit_headers import duration_s, retry_after_s
-from callscore.providers.secrets import MAX_READ, excerpt
+from callscore.providers.secrets import MOST_SEARCHED, excerpt
 
 MAX_ANSWER_BYTES = 20_000_000
 """A larger answer is a fault of the server; all answers in flight are in memory."""
@@ -255,15 +255,15 @@ def _in_body(body: bytes) -> ServerError:
     try:
         value = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError):
-        return ServerError(body[: 4 * MAX_READ].decode(errors="replace"))
+        return ServerError(body[: 4 * MOST_SEARCHED].decode(errors="replace"))
     inner = value.get("error", value) if isinstance(value, dict) else value
     if not isinstance(inner, dict):
-        return ServerError(inner if isinstance(inner, str) else repr(value)[:MAX_READ])
+        return ServerError(inner if isinstance(inner, str) else repr(value)[:MOST_SEARCHED])
     message = next((inner[k] for k in ("message", "detail", "Message") if k in inner), None)
     details = inner.get("details")
     details = details if isinstance(details, list) else []
     codes = frozenset(_words(inner, ("code", "type", "status"), details))
-    shown = message if isinstance(message, str) else repr(value)[:MAX_READ]
+    shown = message if isinstance(message, str) else repr(value)[:MOST_SEARCHED]
     return ServerError(shown, codes, _retry_delay(details))
 
 

@@ -44,7 +44,7 @@ class Secrets(msgspec.Struct, frozen=True):
         if spec.api_key_env and spec.api_key_file:
             raise ConfigError("api_key_env and api_key_file: give one of them")
         if spec.api_key_file:
-            return _usable(_read(Path(spec.api_key_file)), "api_key_file")
+            return _usable(_read_key_file(Path(spec.api_key_file)), "api_key_file")
         if spec.api_key_env:
             key = self.environment.get(spec.api_key_env, "")
             if not key.strip():
@@ -62,7 +62,7 @@ def _usable(key: str, source: str) -> str:
     return key
 
 
-def _read(path: Path) -> str:
+def _read_key_file(path: Path) -> str:
     where = f"api_key_file: {path}"
     try:
         mode = path.stat().st_mode
@@ -83,7 +83,7 @@ CALLS = "calls"
 """The entry for data without a key, in the list of hosts."""
 
 
-class _File(msgspec.Struct, omit_defaults=True):
+class _PermissionsFile(msgspec.Struct, omit_defaults=True):
     """The file: the hosts of every variable or key file, and folders that may be sent."""
 
     hosts: dict[str, list[str]] = {}
@@ -136,7 +136,7 @@ class Permissions(msgspec.Struct, frozen=True):
         allowed.hosts.setdefault(CALLS, []).append(host)
         self._remember(allowed)
 
-    def check_file(self, file: Path) -> None:
+    def check_file(self, file: Path, name: str) -> None:
         """Raise ConfigError unless a file outside the project may be sent, or the user agrees.
 
         The answer holds for the folder of the file.
@@ -145,26 +145,26 @@ class Permissions(msgspec.Struct, frozen=True):
         folder = str(file.parent)
         if folder in allowed.folders:
             return
-        _ask(f"{file} is outside the project", "send its content", "sends its content")
+        _ask(f"{name} is outside the project", "send its content", "sends its content")
         allowed.folders.append(folder)
         self._remember(allowed)
 
-    def _read(self) -> _File:
+    def _read(self) -> _PermissionsFile:
         path = self.path
         if path is None:
-            return _File()
+            return _PermissionsFile()
         try:
             mode, raw = path.stat().st_mode, path.read_bytes()
         except OSError:
-            return _File()
+            return _PermissionsFile()
         if mode & _WRITTEN_BY_OTHERS:
             raise ConfigError(f"{path}: others may write it (mode {mode & 0o777:o}); chmod 600")
         try:
-            return msgspec.json.decode(raw, type=_File)
+            return msgspec.json.decode(raw, type=_PermissionsFile)
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise ConfigError(f"{path}: cannot be read; remove it to be asked again") from None
 
-    def _remember(self, allowed: _File) -> None:
+    def _remember(self, allowed: _PermissionsFile) -> None:
         """Store what is allowed; if that fails, the user is asked again next time."""
         path = self.path
         if path is None:
@@ -192,29 +192,32 @@ def _ask(known: str, action: str, done: str) -> None:
         raise ConfigError(f"{known}, and the config {done}; {remedy}")
 
 
-GONE = "[redacted]"
-LONGEST = 300
-MAX_READ = 4_000
+REDACTED = "[redacted]"
+LONGEST_EXCERPT = 300
+MOST_SEARCHED = 4_000
 """Characters of a body that are considered. Secrets are removed before the text is cut, so that no
 part of a key is left at its end."""
 
 _SHORTEST_SECRET = 6
 _SHAPES = (
-    (re.compile(r"://[^/\s@]{1,300}@"), f"://{GONE}@"),
-    (re.compile(r"(?i)\b(bearer|basic)\s+[^\s\"',;]+"), rf"\1 {GONE}"),
+    (re.compile(r"://[^/\s@]{1,300}@"), f"://{REDACTED}@"),
+    (re.compile(r"(?i)\b(bearer|basic)\s+[^\s\"',;]+"), rf"\1 {REDACTED}"),
     (
         re.compile(
             r"(?i)\b((?:x-|x-goog-)?api[-_]?key|authorization|x-amz-security-token|password|secret)"
             r"(\"?'?\s?[:=]\s?\"?'?)(?!\[redacted)(?!bearer|basic)[^\s\"',;&}]+"
         ),
-        rf"\1\2{GONE}",
+        rf"\1\2{REDACTED}",
     ),
-    (re.compile(r"(?i)([?&](?:key|token|sig|signature|access_token)=)[^&\s\"']+"), rf"\1{GONE}"),
-    (re.compile(r"\b(?:sk|pk|rk|xai|pplx|nvapi|gsk|hf|ghp|gho|r8|key)[-_][\w-]{12,}"), GONE),
-    (re.compile(r"\bAIza[\w-]{20,}"), GONE),
-    (re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{12,}"), GONE),
-    (re.compile(r"\bABSK[\w+/=]{20,}"), GONE),
-    (re.compile(r"\beyJ[\w-]{8,}\.[\w.-]+"), GONE),
+    (
+        re.compile(r"(?i)([?&](?:key|token|sig|signature|access_token)=)[^&\s\"']+"),
+        rf"\1{REDACTED}",
+    ),
+    (re.compile(r"\b(?:sk|pk|rk|xai|pplx|nvapi|gsk|hf|ghp|gho|r8|key)[-_][\w-]{12,}"), REDACTED),
+    (re.compile(r"\bAIza[\w-]{20,}"), REDACTED),
+    (re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{12,}"), REDACTED),
+    (re.compile(r"\bABSK[\w+/=]{20,}"), REDACTED),
+    (re.compile(r"\beyJ[\w-]{8,}\.[\w.-]+"), REDACTED),
 )
 _BACKSLASHES = r"\\{1,4}"
 _URL_SAFE = str.maketrans("+/", "-_")
@@ -227,12 +230,12 @@ def without_secrets(text: str, secrets: Sequence[str]) -> str:
         if len(secret) < _SHORTEST_SECRET:
             continue
         if secret in text:
-            text = text.replace(secret, GONE)
+            text = text.replace(secret, REDACTED)
         if "\\u00" in text or "%" in text or "\\/" in text:
-            text = _escaped_pattern(secret).sub(GONE, text)
+            text = _escaped_pattern(secret).sub(REDACTED, text)
         for written in _in_base64(secret):
             if written in text:
-                text = text.replace(written, GONE)
+                text = text.replace(written, REDACTED)
     return text
 
 
@@ -269,6 +272,6 @@ def redact(text: str, secrets: Sequence[str] = ()) -> str:
 
 def excerpt(text: str, secrets: Sequence[str] = ()) -> str:
     """One redacted line of at most 300 characters, without control and bidi characters."""
-    line = redact(" ".join(text[:MAX_READ].split()), secrets)
+    line = redact(" ".join(text[:MOST_SEARCHED].split()), secrets)
     line = "".join("\ufffd" if unicodedata.category(c) in _UNSEEN else c for c in line)
-    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+    return line if len(line) <= LONGEST_EXCERPT else line[: LONGEST_EXCERPT - 1] + "…"

@@ -215,15 +215,14 @@ MAX_PROMPTS = 20_000
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
     """Yield the zip: content first, then the manifest, the statement and its signature."""
     archive = Archive()
-    added = OF_SCENARIOS if source.scenarios is not None else ()
+    added = OF_SCENARIOS if source.scenarios.settings else ()
     with ExitStack() as stack:
         files = {
             name: stack.enter_context(tempfile.TemporaryFile(prefix="callscore-"))
             for name in (*STREAMED, *added)
         }
         instructions = _write_lines(source, files, without_text=options.without_text)
-        if source.scenarios is not None:
-            _write_scenarios(source.scenarios, files, without_text=options.without_text)
+        _write_scenarios(source.scenarios, files, without_text=options.without_text)
         for name, raw in _documents(source, instructions, options).items():
             files[name] = stack.enter_context(tempfile.TemporaryFile(prefix="callscore-"))
             files[name].write(raw)
@@ -312,7 +311,7 @@ def _documents(
         "prompts": source.prompts.context() if source.prompts is not None else {},
         "with_text": not options.without_text,
     }
-    if source.scenarios is not None:
+    if source.scenarios.settings:
         settings["scenarios"] = source.scenarios.settings
     models = {
         "models": provenance.models,

@@ -172,10 +172,14 @@ class PromptBuilder(Protocol):
 class ScenarioArchive(msgspec.Struct, frozen=True):
     """What the scores of scenarios follow from, besides the replies, for a dossier."""
 
-    settings: Mapping[str, Any]
-    files: Callable[[], Iterator[Mapping[str, Any]]]
+    settings: Mapping[str, Any] = {}
+    """Empty if there are no scenarios."""
+    files: Callable[[], Iterable[Mapping[str, Any]]] = tuple
     """Every scenario, card and prompt file: `kind`, `part`, `lang`, `name`, `text`."""
-    verdicts: Callable[[], Iterator[Mapping[str, Any]]]
+    verdicts: Callable[[], Iterable[Mapping[str, Any]]] = tuple
+
+
+NO_ARCHIVE = ScenarioArchive()
 
 
 class ReportSource(msgspec.Struct, frozen=True):
@@ -190,8 +194,8 @@ class ReportSource(msgspec.Struct, frozen=True):
     provenance: Provenance = Provenance()
     prompts: PromptBuilder | None = None
     """Builds the prompt of a case; None if the suite is unknown."""
-    scenarios: ScenarioArchive | None = None
-    """The scenarios of a run with their verdicts; None if it has none."""
+    scenarios: ScenarioArchive = NO_ARCHIVE
+    """The scenarios of a run with their verdicts."""
 
     @property
     def documents(self) -> Mapping[str, Any]:

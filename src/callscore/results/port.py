@@ -13,6 +13,7 @@ import msgspec
 
 from callscore.core.errors import UsageError
 from callscore.core.events import LoggedEvent
+from callscore.core.race import RaceCard
 from callscore.core.scorecard import AS_RECOMMENDED, CaseResult, Decide, Scorecard
 from callscore.report.details.form_agreement import (
     CallDecisionConfusion,
@@ -23,7 +24,7 @@ from callscore.report.details.form_agreement import (
 from callscore.report.details.slices import Slices
 from callscore.report.source import CaseView, ReportSource
 from callscore.results.review_log import ItemOfReply, ReviewLog, StaleReviews
-from callscore.store.run_records import StoredStatus
+from callscore.store.run_records import Failure, StoredStatus
 from callscore.store.worklists import OpenItem
 
 State = Literal["fresh", "stale", "building", "missing"]
@@ -70,7 +71,10 @@ class RunLine(msgspec.Struct, frozen=True):
     leader: str | None = None
     """The recommended model, or the first of the ranking; None if the run has no scores yet."""
     leader_final: float | None = None
-    is_race: bool = False
+    race: RaceCard | None = None
+    """The state of its race, if it is one."""
+    failures: Sequence[Failure] = ()
+    """The most frequent cause of every model, while the run is running."""
     unstored: bool = False
     held_since: str | None = None
     """When the process that holds it began; later than `started_at` if it was resumed."""

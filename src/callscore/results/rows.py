@@ -16,7 +16,7 @@ from callscore.core.spec import Spec
 from callscore.report.details.decoded_case import tags_of
 from callscore.report.details.slices import score_or_zero
 from callscore.report.source import Answer, CaseView
-from callscore.store.index_rows import CaseHead, CaseRow, CellRow, VerdictRow
+from callscore.store.index_rows import CaseRow, CellRow, ListedCase, VerdictRow
 from callscore.store.results_filter import FAR_APART, MARKS, STATUSES
 
 WORST_FIRST = ("error", "not_run", "invalid", "incomplete", "valid")
@@ -56,7 +56,7 @@ def case_row(
     spread = max(scores) - min(scores) if scores else 0.0
     return CaseRow(
         place,
-        CaseHead(
+        ListedCase(
             case.id,
             str(case.id if case.call_id is None else case.call_id),
             case.task,

@@ -13,7 +13,7 @@ from callscore.results.scoring_parts import Head
 from callscore.store.index_rows import Scoring
 from callscore.store.protocol import Store
 from callscore.store.results_index import ResultsIndex
-from callscore.store.run_records import RunRecord
+from callscore.store.run_records import Failure, RunRecord
 
 _encode_record = msgspec.json.Encoder().encode
 _decode_record = msgspec.json.Decoder(RunRecord).decode
@@ -67,6 +67,13 @@ class RunList:
             self._index.keep_record(run, progress, _encode_record(record))
         return record, progress
 
+    def _failures(self, record: RunRecord) -> Sequence[Failure]:
+        """Why requests of a running run have failed."""
+        if record.status != "running" or not record.failed:
+            return ()
+        with self._reading() as store:
+            return store.failures(record.id)
+
     def _line(self, record: RunRecord, progress: str, scoring: Scoring | None) -> RunLine:
         """Of lists: whether the files have changed is not looked up."""
         state: State = "missing"
@@ -93,7 +100,8 @@ class RunList:
             state=state,
             leader=None if head is None else head.leader,
             leader_final=None if head is None else head.leader_final,
-            is_race=record.race is not None,
+            race=record.race,
+            failures=self._failures(record),
             unstored=header.unstored,
             held_since=None if record.holder is None else record.holder.since,
         )

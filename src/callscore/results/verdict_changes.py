@@ -197,9 +197,10 @@ def open_items_of(run: RunOfReviews, view: CaseView, people: PeopleVerdicts) -> 
     """The items of the replies to a case that await a verdict, also of people."""
     said = _People(people.lines)
     given = GivenByPeople(said.cases.get(view.case.id, b""), said.kinds(run.values))
+    # A judge that is a model is not asked again: its words are those of the view.
+    values = run.values if run.values.judging is None else run.values._replace(runner=None)
     found: list[OpenItem] = []
-    measure_again(run.values, view, run.replies(view.case.id), given, found.append)
-    # The words of a judge that is a model are those of the view: it is not asked again.
+    measure_again(values, view, run.replies(view.case.id), given, found.append)
     known = {
         (answer.model, answer.run, one.metric, one.item)
         for answer in view.answers

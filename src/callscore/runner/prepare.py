@@ -27,7 +27,6 @@ from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import OnScoringResult, ScoringResult
 from callscore.evaluate.sub_blocks import OnSubBlock
 from callscore.providers.client_pool import ClientPool
-from callscore.providers.own_prompts import PromptedProvider
 from callscore.providers.replay import ReplayProvider
 from callscore.runner.cases import CaseFiles, CasePrompt, CaseSource, ScenarioSteps
 from callscore.runner.replay_files import Recordings
@@ -251,8 +250,7 @@ class PreparedRun(msgspec.Struct, frozen=True):
         ]
         redaction = self.config.redaction
         redacted = [] if redaction is None else redaction.report.lines()
-        departed = map(str, self.departures) if self.config.scenarios else ()
-        return [*redacted, *offline, *own, *batches, *departed]
+        return [*redacted, *offline, *own, *batches, *map(str, self.departures)]
 
     @property
     def departures(self) -> list[Departure]:
@@ -340,7 +338,7 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     _check_tasks(config, survey)
     check_weighted_tasks(scoring.weights, sources[0].tasks)
     models = open_models(config, sending=sending)
-    helpers = open_helpers(config, sending=sending) if config.scenarios else ()
+    helpers = open_helpers(config, sending=sending)
     return PreparedRun(config, models, sources, survey, options, helpers)
 
 
@@ -399,6 +397,8 @@ def open_models(
                 if sending and spec.mode == "batch":
                     _ = batch_provider(provider).batch_api  # raises if its address has none
             if spec.name in config.prompts:
+                from callscore.runner.wrapped_providers import PromptedProvider
+
                 tasks = config.scoring.catalog.tasks()
                 provider = PromptedProvider(provider, config.prompts[spec.name], tasks)
             reached.append(ModelHandle(priced, provider))
@@ -442,7 +442,7 @@ def _redacting(config: EvalConfig) -> Callable[[Provider], Provider]:
 
     What `simulated` and `baseline` answer is made from the redacted data itself.
     """
-    from callscore.runner.redacted_replies import RedactedReplies
+    from callscore.runner.wrapped_providers import RedactedReplies
 
     assert config.redaction is not None  # checked by the caller
     redactor = config.redaction.options.redactor()
@@ -460,6 +460,7 @@ def _check_access(config: EvalConfig, environment: Mapping[str, str]) -> None:
         return
     from callscore.providers.catalog import check_access, leaves_machine
     from callscore.providers.secrets import Secrets
+    from callscore.store.remote_files import shown
 
     problems, secrets = [], Secrets(environment)
     for spec in specs:
@@ -469,7 +470,7 @@ def _check_access(config: EvalConfig, environment: Mapping[str, str]) -> None:
             problems.append(str(error))
     if any(map(leaves_machine, specs)):
         for path in config.outside:
-            secrets.permissions.check_file(path)
+            secrets.permissions.check_file(path, shown(path))
     if problems:
         raise ConfigError("; ".join(dict.fromkeys(problems)))
 

@@ -291,9 +291,14 @@ class RaceRun:
         send_round: SendRound,
         emit: OnEvent,
         stop: Shutdown,
+        record: Callable[[RaceCard], None],
     ) -> RunSummary:
-        """Send rounds until the race stops, the budget is spent, or the run is interrupted."""
+        """Send rounds until the race stops, the budget is spent, or the run is interrupted.
+
+        `record` keeps the state of the race before each round, for who looks at the run.
+        """
         rounds = _Rounds(models, send_round, emit)
+        record(self.card(UNFINISHED))
         while planned := {
             contest: works for contest in self._contests if (works := contest.plan_round())
         }:
@@ -310,6 +315,7 @@ class RaceRun:
                 return rounds.summary("budget")
             for contest in planned:
                 emit(contest.advance())
+            record(self.card(UNFINISHED))
         return rounds.summary(await self._send_rest(rounds))
 
     async def _send_rest(self, rounds: _Rounds) -> RunStatus:
@@ -353,11 +359,14 @@ class RaceRun:
             for case_id in dict.fromkeys(work.case_id for work in works):
                 contest.add_costs(model, self._scoring.replies.of_model(model, case_id).values())
 
+    def card(self, status: str) -> RaceCard:
+        """The result, as a section of the scorecard."""
+        race, *others = [contest.card(status) for contest in self._contests]
+        return msgspec.structs.replace(race, also=others) if others else race
+
     def add_to_card(self, card: Scorecard, status: str) -> Scorecard:
         """Add the result of the race to a scorecard, as a section and as notes."""
-        race, *others = [contest.card(status) for contest in self._contests]
-        if others:
-            race = msgspec.structs.replace(race, also=others)
+        race = self.card(status)
         card = msgspec.structs.replace(card, race=race, notes=[*race_notes(race), *card.notes])
         return decide_again(self._config, card)
 
@@ -370,6 +379,9 @@ def _merge(works: Iterable[WorkByModel]) -> dict[str, list[Work]]:
             merged.setdefault(model, []).extend(work)
     return merged
 
+
+UNFINISHED = "not finished"
+"""Why a race has stopped that has not."""
 
 OpenRace = Callable[[RunScoring, JudgeCalls], AbstractContextManager[RaceRun]]
 

@@ -28,10 +28,11 @@ class Recordings:
 
     def __init__(self, name: str, model: str, files: Sequence[Path]) -> None:
         paths = [path for path in files if not path.name.endswith(OUTPUT_SUFFIX)]
-        self._scenarios: Recorded | None = None
+        self._other: Recorded = lambda case_id, run: None
+        """The replies to steps of scenarios, if there are recordings."""
         if len(paths) < len(files):
             recorded = [path for path in files if path.name.endswith(OUTPUT_SUFFIX)]
-            self._scenarios = ScenarioRecordings(name, recorded)
+            self._other = ScenarioRecordings(name, recorded)
         self._lines = LinesByKey(paths)
         self._positions: dict[str, int] = {}
         models = {read_output_head(line).model for line in lines_of(paths)}
@@ -46,7 +47,7 @@ class Recordings:
         """The recorded reply for a case and a run; None if there is none."""
         position = self._positions.get(case_id)
         if position is None:
-            return None if self._scenarios is None else self._scenarios(case_id, run)
+            return self._other(case_id, run)
         found: Reply | Failed | None = None
         for line in self._lines.lines(position):
             record = read_output(line)

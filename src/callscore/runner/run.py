@@ -20,6 +20,7 @@ import msgspec
 from callscore.core.batch import BatchJob
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import StoreError, UsageError
+from callscore.core.race import RaceCard
 from callscore.core.run import OnEvent, RunStatus, RunSummary, Work
 from callscore.core.scenarios import Json
 from callscore.core.scorecard import Scorecard
@@ -106,6 +107,8 @@ class _Job(NamedTuple):
     emit: OnEvent
     spent_usd: Callable[[], float]
     """What the run has spent so far, in all sessions."""
+    record_race: Callable[[RaceCard], None]
+    """Keeps the state of a race."""
     helpers: Sequence[ModelHandle] = ()
     """What answers in conversations besides the models."""
     tools: ToolProvider | None = None
@@ -162,6 +165,7 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
                     next_round=_next_rounds(prepared, store, ledger.id),
                     emit=emit,
                     spent_usd=lambda: store.run(ledger.id).spent_usd,
+                    record_race=lambda found: store.record_race(ledger.id, found),
                     helpers=prepared.helpers,
                     tools=prepared.tools if prepared.helpers else None,
                     race=race,
@@ -319,7 +323,8 @@ async def _run_race(
         return await _send(part, job.ledger, emit, stop, for_models)
 
     race.judge_calls.begin(stop, limits)
-    summary = await race.carry_out({**plan.models, **helpers}, send_round, job.emit, stop)
+    models = {**plan.models, **helpers}
+    summary = await race.carry_out(models, send_round, job.emit, stop, job.record_race)
     job.scoring.replies.end()
     judged = await job.scoring.follow(stop, limits)
     status = summary.status if judged else "interrupted"

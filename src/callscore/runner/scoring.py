@@ -287,7 +287,7 @@ class RunScoring:
             if self._prepared.options.on_scoring_result is not None:
                 self._prepared.options.on_scoring_result(result)
         config = self._prepared.config.scoring
-        cards = [*map(self._card_of, results)]
+        cards = [*map(self._card_of, self.parts, results)]
         if self._prepared.options.on_scored is not None:
             self._prepared.options.on_scored(ScoredParts(results, cards, self._judge_runner))
         card = joint_scorecard(config, cards)
@@ -298,12 +298,12 @@ class RunScoring:
         ]
         return msgspec.structs.replace(card, models=models)
 
-    def _card_of(self, result: ScoringResult) -> Scorecard:
+    def _card_of(self, part: ScoringPart, result: ScoringResult) -> Scorecard:
         if self._process is not None:
             from callscore.runner.scoring_process import make_card
 
             return make_card(self._process, result)
-        judge_runner = None if result.scenarios else self._judge_runner
+        judge_runner = self._judge_runner if part.judge_is_noted else None
         return scorecard(self._prepared.config.scoring, result, judge_runner)
 
     def notes(self) -> list[str]:

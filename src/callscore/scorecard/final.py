@@ -234,12 +234,13 @@ def score_benchmarks(
     spec: Benchmarks, tasks: TalliesByTask, settings: ScoreSettings, *, is_covered: bool
 ) -> BenchmarkScore:
     """sum(binary scores) / 11; official only with all eleven        003 Benchmark Score, C-89"""
+    if not any(tasks.values()):
+        untested = {slug: _untested(criterion) for slug, criterion in spec.criteria.items()}
+        return BenchmarkScore("not_run", None, untested)
     criteria = {
         slug: _criterion(slug, criterion, tasks) for slug, criterion in spec.criteria.items()
     }
     ran = [entry.binary for entry in criteria.values() if entry.binary is not None]
-    if not any(tasks.values()):
-        return BenchmarkScore("not_run", None, criteria)
     status, score = _benchmark_mean(ran, len(criteria), settings, is_covered)
     return BenchmarkScore(
         status=status,
@@ -270,7 +271,7 @@ def _criterion(slug: str, criterion: Criterion, tasks: TalliesByTask) -> Criteri
     found = {task: tallies[slug] for task, tallies in tasks.items() if slug in tallies}
     tallies = [tally for tally in found.values() if tally.n or tally.waiting or tally.failed]
     if not tallies:
-        return CriterionScore(None, None, NOTHING_TO_TEST, criterion.unit)
+        return _untested(criterion)
     why = _why_none(tallies)
     n = sum(tally.n for tally in tallies)
     value = None
@@ -289,6 +290,10 @@ def _criterion(slug: str, criterion: Criterion, tasks: TalliesByTask) -> Criteri
         plain=None if padding is None else padding.plain,
         claims_left_out=None if padding is None else padding.left_out,
     )
+
+
+def _untested(criterion: Criterion) -> CriterionScore:
+    return CriterionScore(None, None, NOTHING_TO_TEST, criterion.unit)
 
 
 def _padding_of(tallies: Sequence[CriterionTally]) -> Padding:

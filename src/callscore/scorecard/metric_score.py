@@ -102,15 +102,18 @@ def _metric_score(
     elif tally.estimated or tally.unrated:
         is_rated = False  # no band and no tick rests on an estimate (C-68, C-125)
     shows_resolution = spec.shows_resolution and value is not None
-    padding = _padding_of(spec, tally, value)
+    padding = None
+    if spec.limits_padding and value is not None:
+        padding = _padding_of(spec, tally, value)
+    macro, micro = _macro_and_micro(spec, tally)
     return MetricScore(
         value=value,
         why=why,
         unit=spec.unit,
         rating=rating.value if rating and is_rated else None,
         meets_threshold=_meets_threshold(spec, value, rating) if is_rated else None,
-        macro=_macro(spec, tally),
-        micro=_micro(spec, tally),
+        macro=macro,
+        micro=micro,
         n=tally.n - tally.vacuous if spec.pooled and tally.n > tally.vacuous else tally.n,
         ci95=_interval(tally) if shows_resolution else None,
         approximate=tally.approximate > 0,
@@ -118,10 +121,10 @@ def _metric_score(
         gate_value=gate_value(spec, tally) if is_rate else None,
         max_per_call=to_count(tally.highest) if spec.unit == "count" and tally.n else None,
         bands=_bands(slug, tally, task) if spec.unit == "count" else None,
-        severity=_severity(spec, value, rating) if is_rated else None,
-        secondary=_secondary(slug, spec, task),
+        severity=_severity(spec, value) if is_rated and rating is Rating.BLOCKER else None,
+        secondary=_secondary(slug, spec, task) if spec.secondary else None,
         resolution=100 / tally.denominator if shows_resolution else None,
-        provisional=_provisional_value(spec, tally),
+        provisional=_provisional_value(spec, tally) if tally.undecided else None,
         failed=tally.failed,
         awaiting=tally.awaiting,
         facts=round(tally.denominator) if spec.counts_facts and value is not None else None,
@@ -131,10 +134,8 @@ def _metric_score(
     )
 
 
-def _padding_of(spec: MetricSpec, tally: MetricTally, value: float | None) -> Padding | None:
+def _padding_of(spec: MetricSpec, tally: MetricTally, value: float) -> Padding:
     """The value over all claims, and how many are left out of the official one        C-136"""
-    if not spec.limits_padding or value is None:
-        return None
     left_out, counts = tally.left_out, (tally.numerator, tally.denominator)
     plain = plain_share(*counts, left_out, spec.unit) if left_out else value
     return Padding(plain, to_count(left_out))
@@ -180,9 +181,7 @@ def _pooled_share(spec: MetricSpec, tally: MetricTally) -> float:
 
 
 def _provisional_value(spec: MetricSpec, tally: MetricTally) -> float | None:
-    """The value over decided items, if some are undecided        C-75, C-137"""
-    if not tally.undecided:
-        return None
+    """The value over decided items, as some are undecided        C-75, C-137"""
     decided = msgspec.structs.replace(
         tally,
         numerator=tally.numerator + tally.open_numerator,
@@ -211,19 +210,15 @@ def _why_no_value(spec: MetricSpec, tally: MetricTally, task: TaskTally) -> str:
     return "undefined: no case has what this metric needs"
 
 
-def _macro(spec: MetricSpec, tally: MetricTally) -> float | None:
-    """mean over calls        C-06"""
-    if spec.unit == "count" or tally.undecided or not tally.n:
-        return None
-    return tally.total / tally.n
-
-
-def _micro(spec: MetricSpec, tally: MetricTally) -> float | None:
-    """Σ numerators / Σ denominators        C-06"""
-    if spec.unit == "count" or tally.undecided or not tally.denominator:
-        return None
+def _macro_and_micro(spec: MetricSpec, tally: MetricTally) -> tuple[float | None, float | None]:
+    """mean over calls; Σ numerators / Σ denominators        C-06"""
+    if spec.unit == "count" or tally.undecided:
+        return None, None
+    macro = tally.total / tally.n if tally.n else None
+    if not tally.denominator:
+        return macro, None
     share = tally.numerator / tally.denominator
-    return 100 * share if spec.unit == "percent" else share
+    return macro, 100 * share if spec.unit == "percent" else share
 
 
 def _rating(spec: MetricSpec, value: float | None) -> Rating | None:
@@ -251,8 +246,9 @@ def _bands(slug: str, tally: MetricTally, task: TaskTally) -> Mapping[str, int]:
     }
 
 
-def _severity(spec: MetricSpec, value: float | None, rating: Rating | None) -> str | None:
-    if value is None or rating is not Rating.BLOCKER:
+def _severity(spec: MetricSpec, value: float | None) -> str | None:
+    """How bad a blocking value is."""
+    if value is None:
         return None
     for severity in spec.severities:
         if holds(value, severity.comparison, severity.limit):
@@ -260,7 +256,7 @@ def _severity(spec: MetricSpec, value: float | None, rating: Rating | None) -> s
     return None
 
 
-def _secondary(slug: str, spec: MetricSpec, task: TaskTally) -> Mapping[str, float | None] | None:
+def _secondary(slug: str, spec: MetricSpec, task: TaskTally) -> Mapping[str, float | None]:
     """Secondary figures of a metric: pooled percentages, plain sums of counts."""
     figures: dict[str, float | None] = {}
     for name, unit in spec.secondary.items():
@@ -269,4 +265,4 @@ def _secondary(slug: str, spec: MetricSpec, task: TaskTally) -> Mapping[str, flo
             figures[name] = to_count(tally.total)
         else:
             figures[name] = 100 * tally.numerator / tally.denominator if tally.n else None
-    return figures or None
+    return figures

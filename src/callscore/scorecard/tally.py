@@ -161,9 +161,12 @@ class TaskTally(msgspec.Struct):
         self.cases += len(cases)
         self.evaluated += len(cases)
         replies: list[ScoredReply] = []
+        has_other_verdicts = False
         for (case_id, runs), key in zip(cases, keys, strict=True):
             for reply in runs:
                 replies.append(reply)
+                if reply.extremes is not None or reply.labels is not None:
+                    has_other_verdicts = True
                 if reply.measured.flags:
                     self._count_flags(reply)
                 score = reply.score.ungated_score
@@ -179,7 +182,8 @@ class TaskTally(msgspec.Struct):
         else:
             self._add_runs(formula, [runs for _, runs in cases])
         self._add_secondary(cases)
-        self._add_other_verdicts(formula, cases)
+        if has_other_verdicts:
+            self._add_other_verdicts(formula, cases)
 
     def _add_other_verdicts(
         self, formula: TaskFormula, cases: Sequence[tuple[str, Sequence[ScoredReply]]]

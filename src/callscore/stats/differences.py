@@ -142,6 +142,7 @@ def difference_interval(
 
 
 FLIPS = 10_000
+"""Random sign flips of more discordant calls: the smallest p is 1 in 10,001."""
 MAX_EXACT = 14
 """Up to this many discordant calls, all 2ⁿ sign flips are evaluated."""
 BATCH_CELLS = 4_000_000

@@ -57,7 +57,7 @@ class VerdictRow(NamedTuple):
     injection: bool
 
 
-class CaseHead(NamedTuple):
+class ListedCase(NamedTuple):
     """What lists and filters know of a case."""
 
     case_id: str
@@ -76,7 +76,7 @@ class CaseRow(NamedTuple):
     """One case with its cells, as it is written."""
 
     place: int
-    head: CaseHead
+    head: ListedCase
     mean: float | None
     """The mean score of all models."""
     spread: float
@@ -131,7 +131,7 @@ class FoundCase(NamedTuple):
     value: float
     """What it is sorted by."""
     place: int
-    head: CaseHead
+    head: ListedCase
 
 
 class VerdictsWanted(NamedTuple):

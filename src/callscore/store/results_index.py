@@ -24,12 +24,12 @@ from callscore.store.connection import (
     transaction,
 )
 from callscore.store.index_rows import (
-    CaseHead,
     CaseRow,
     CellRow,
     Change,
     Encoded,
     FoundCase,
+    ListedCase,
     Scoring,
     SubBlock,
     SumRow,
@@ -393,7 +393,7 @@ class ResultsIndex:
             f" ORDER BY {order} {way}, place {way} LIMIT ?",
             [*order_values, *values, *order_values, most],
         )
-        return [FoundCase(row[0], row[1], CaseHead(*row[2:])) for row in rows]
+        return [FoundCase(row[0], row[1], ListedCase(*row[2:])) for row in rows]
 
     def count(
         self, scoring: int, chosen: CaseFilter, until: tuple[float, int] | None = None

@@ -262,9 +262,11 @@ class Catalog:
         """The settings of a suite: its defaults, with the given ones replaced."""
         found = self._settings.get(suite.name)
         if found is None:
-            names = _setting_names(suite) if self._given else ()
-            own = {key: value for key, value in self._given.items() if key in names}
-            found = suite.settings(own) if own else default_settings(suite.name)
+            found = default_settings(suite.name)
+            if self._given:
+                names = _setting_names(suite)
+                own = {key: value for key, value in self._given.items() if key in names}
+                found = suite.settings(own) if own else found
             self._settings[suite.name] = found
         return found
 

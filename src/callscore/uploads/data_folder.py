@@ -138,6 +138,16 @@ class DataFolder:
         self.save(added)
         return added
 
+    def remove(self, data: DataSet, name: str) -> DataSet:
+        """The data set without a file; raises UsageError if it has none by this name."""
+        left = [file for file in data.files if file.name != name]
+        if len(left) == len(data.files):
+            raise UsageError(f"data set {data.number} has no such file")
+        smaller = msgspec.structs.replace(data, files=left)
+        self.save(smaller)
+        (data.files_folder / name).unlink(missing_ok=True)
+        return smaller
+
 
 class Arrival:
     """A file that arrives: it is counted, and removed again if it is too large or breaks off."""

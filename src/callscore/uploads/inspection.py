@@ -118,11 +118,16 @@ def command_of(data: DataSet) -> str:
     return shlex.join([*words, "-o", data.out])
 
 
+NO_CALLS = "there are no calls yet; add files with calls"
+
+
 def inspect(data: DataSet) -> Inspection:
     """Try the import of a data set in the folder of its files, and describe how it reads them."""
     with TemporaryDirectory(dir=data.folder) as scratch:
         out = Path(scratch) / data.out
         form, problem = _form(data)
+        if not problem and not data.names("calls"):
+            problem = NO_CALLS
         if not problem:
             found, problem = _try(import_job_of(data, out))
         else:

@@ -59,6 +59,7 @@ KEYS = {
     "u": "take the last word back (Review)",
     "?": "these keys",
 }
+SAMPLE = "SAMPLE DATA: made-up calls, simulated models"
 HTMX_CONFIG = '{"prefix":"","includeIndicatorCSS":false}'
 _SCRIPTS = Html(
     '<script src="/static/htmx.js" defer></script><script src="/static/app.js" defer></script>'
@@ -120,6 +121,7 @@ def _top(site: Site, session: WebSession | None) -> Html:
         "header",
         link("Callscore", "/", class_="brand"),
         tag("nav", tabs if session is not None else None, aria_label="App"),
+        chip(SAMPLE, "middling") if site.is_sample else None,
         tag("span", "read-only", class_="chip") if site.read_only else None,
         who,
         tag("button", "Dark / light", id="theme", type="button", hidden=True),
@@ -134,8 +136,23 @@ def _run_tabs(page: Page, site: Site) -> Html:
         "div",
         tag("p", tag("b", plain(run.name, 80)), " ", _run_state(run), class_="run-name"),
         tag("nav", _tabs(run, page.tab, site), aria_label="Run"),
+        None if page.searches else _search(run),
         class_="run",
     )
+
+
+def _search(run: RunLine) -> Html:
+    """Return the search for a call by its id; Matrix has its own."""
+    entry = tag(
+        "input",
+        type="search",
+        name="q",
+        placeholder="Find a call",
+        aria_label="Find a call by its id",
+        data_key="/",
+        required=True,
+    )
+    return element("form", entry, action=f"/runs/{run.id}/find", role="search", class_="find")
 
 
 def _tabs(run: RunLine, here: str, site: Site) -> list[Html]:
@@ -186,6 +203,7 @@ def error_page(status: int, why: str, remedy: Child = None) -> Page:
         413: "The file is too large",
         422: "These files cannot be used",
         500: "Callscore has failed",
+        501: "A package is missing",
         503: "The store does not answer",
     }
     heading = headings.get(status, "This is not possible")

@@ -6,10 +6,19 @@ from collections.abc import Callable
 
 from callscore.report.markup import Html, tag
 from callscore.report.source import ReportSource
+from callscore.results.port import QueryError
 from callscore.web.page import not_scored, notice
 from callscore.web.screen import Answer, Page, Visit, element, link
 
 INTERVALS_LATER = "Intervals are being computed; what is grey may still change with them."
+
+
+def check_scored(visit: Visit) -> ReportSource:
+    """Return the scored run; raises QueryError if it has no scores yet, for tables as files."""
+    source = visit.results.scored(visit.run_line().id).source
+    if source is None:
+        raise QueryError("the run has no scores yet; expected a run that is scored")
+    return source
 
 
 def version_of_run(visit: Visit) -> str:
@@ -33,7 +42,8 @@ def with_source(
         content = notice("This is being computed. ", link("Look again", visit.url()))
     stale = None
     if scored.state in ("stale", "building") and scored.source is not None:
-        stale = notice(f"These scores are being computed again. {scored.why}".strip())
+        why = f": {scored.why}" if scored.why else ""
+        stale = notice(f"These scores are being computed again{why}.")
     if scored.values_only:
         stale = notice("The last review counts. ", tag("span", INTERVALS_LATER, class_="note"))
     is_live = run.is_running or scored.state != "fresh" or scored.values_only or computes

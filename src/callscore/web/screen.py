@@ -22,6 +22,8 @@ Role = Literal["read", "label", "review", "admin"]
 ROLES: Sequence[Role] = ("read", "label", "review", "admin")
 """Each one includes those before it."""
 Method = Literal["GET", "POST"]
+Format = Literal["csv", "xlsx"]
+"""Of a table as a file: the parameter `format` of its page."""
 Query = TypeVar("Query", bound=msgspec.Struct)
 
 
@@ -58,6 +60,8 @@ class Site(msgspec.Struct, frozen=True):
     """The folder for uploads and labels; None if there is none."""
     read_only: bool = False
     """Whether nothing may be written to the store."""
+    is_sample: bool = False
+    """Whether the store has the sample only."""
     command: str = "callscore"
     """The command that people type to start runs of this store."""
     leases: QueueLeases = msgspec.field(default_factory=QueueLeases)
@@ -81,6 +85,8 @@ class Visit(msgspec.Struct, frozen=True):
     """The fields of a POST; of fields given twice, the last one."""
     target: str = ""
     """The id of the element that htmx replaces; empty for a whole page."""
+    format: Format | None = None
+    """Of the file, if the table of the page is asked for."""
     request: web.Request | None = None
     """For handlers that are coroutines: they read the body themselves."""
 
@@ -125,6 +131,8 @@ class Page(NamedTuple):
     push_url: str = ""
     """The address that the browser shows after a fragment has been replaced."""
     status: int = 200
+    searches: bool = False
+    """Whether it has its own search; other pages of a run find a call by its id."""
 
 
 class Redirect(NamedTuple):
@@ -141,6 +149,15 @@ class Download(NamedTuple):
     chunks: Iterable[bytes]
 
 
+class PageTable(NamedTuple):
+    """The table of a page, with all rows of its filter."""
+
+    name: str
+    """Of the file, without its suffix."""
+    columns: Sequence[str]
+    batches: Iterable[Sequence[Sequence[object]]]
+
+
 Answer = Page | Redirect | Download
 Handler = Callable[[Visit], Answer] | Callable[[Visit], Awaitable[Answer]]
 
@@ -155,8 +172,11 @@ class Route(NamedTuple):
     query: type[msgspec.Struct] = NoQuery
     version: Callable[[Visit], str] | None = None
     """Cheap; the browser has the page already while it returns the same text."""
-    writes: Literal["store", "data"] = "store"
-    """What a POST writes to: the store, or the folder given as `--data`."""
+    writes: Literal["store", "data", "log"] = "store"
+    """What a POST writes to: the store, the folder given as `--data`, or only an event `export`, as
+    it returns a file of calls or of work of people."""
+    table: Callable[[Visit], PageTable] | None = None
+    """The table of the page as a file, for `format=csv` and `format=xlsx`."""
 
 
 def link(label: Child, to: str, **attributes: Attribute) -> Html:

@@ -17,8 +17,14 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from callscore.core.errors import CallscoreError, DataError, StoreError, UsageError
+from callscore.core.errors import (
+    CallscoreError,
+    MissingExtra,
+    StoreError,
+    UsageError,
+)
 from callscore.report.markup import Html, join, tag
+from callscore.report.safe_text import plain
 from callscore.results.access_log import log_access
 from callscore.results.port import QueryError
 from callscore.uploads.data_folder import TooLarge
@@ -29,8 +35,10 @@ from callscore.web.screen import (
     Conflict,
     Download,
     Forbidden,
+    Format,
     NotFound,
     Page,
+    PageTable,
     Redirect,
     Route,
     Site,
@@ -40,6 +48,7 @@ from callscore.web.screen import (
     link,
 )
 from callscore.web.security import HEADERS, SAFE_METHODS, SESSION_S, Guard
+from callscore.web.tables import FORMATS, as_file
 
 MAX_FORM_BYTES = 1 << 20
 NUMBER = "[1-9][0-9]{0,8}"
@@ -50,9 +59,9 @@ STATUSES: Mapping[type[CallscoreError], int] = {
     Conflict: 409,
     Forbidden: 403,
     StoreError: 503,
-    UsageError: 400,
     TooLarge: 413,
-    DataError: 422,
+    UsageError: 400,
+    MissingExtra: 501,
 }
 """By error, the first that fits."""
 AiohttpHandler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -144,6 +153,8 @@ class _Door:
             if route.method == "POST" and route.writes == "store" and self._site.read_only:
                 raise Forbidden("The store is read-only: this user may not write to its file.")
             visit = await self._visit(request, route, session, is_coroutine)
+            if visit.format is not None and route.table is not None:
+                return await self._send_table(request, visit, route.table)
             if request.method in SAFE_METHODS and not visit.target:
                 query = encode_query(visit.query)
                 if parse_qsl(query.removeprefix("?")) != list(request.query.items()):
@@ -155,9 +166,18 @@ class _Door:
                 answer = await cast(Awaitable[Answer], route.handler(visit))
             else:
                 answer = cast(Answer, await asyncio.to_thread(route.handler, visit))
+            if route.writes == "log":
+                await self._log("export", visit.url(), visit.session)
             return await self._respond(request, visit, answer, etag)
 
         return handle
+
+    async def _send_table(
+        self, request: web.Request, visit: Visit, table: Callable[[Visit], PageTable]
+    ) -> web.StreamResponse:
+        assert visit.format is not None
+        file = await asyncio.to_thread(lambda: as_file(table(visit), visit.format or "csv"))
+        return await _send_file(request, file)
 
     async def _visit(
         self, request: web.Request, route: Route, session: WebSession, reads_body: bool
@@ -166,13 +186,16 @@ class _Door:
         if request.method == "POST" and not reads_body:
             fields = await _read_form(request)
             form = {name: value for name, value in fields.items() if isinstance(value, str)}
+        pairs = list(request.query.items())
+        format = None if route.table is None else _take_format(pairs)
         return Visit(
             site=self._site,
             session=session,
             path=request.path,
             numbers={name: int(value) for name, value in request.match_info.items()},
-            query=parse_query(route.query, request.query.items()),
+            query=parse_query(route.query, pairs),
             form=form,
+            format=format,
             target=_target(request),
             request=request if reads_body else None,
         )
@@ -189,8 +212,6 @@ class _Door:
         if isinstance(answer, Redirect):
             return _redirect(answer.to)
         if isinstance(answer, Download):
-            if request.method == "GET":
-                await self._log("export", visit.url(), visit.session)
             return await _send_file(request, answer)
         response = self._page(answer, visit.session, visit.target)
         if etag:
@@ -262,6 +283,19 @@ class _Door:
             hint = "Open the address that callscore serve has printed; it can be opened once. "
             return error_page(401, hint, join("If you followed a link: ", retry, "."))
         return error_page(401, why or "Log in with your token.", join(_login_form(), retry))
+
+
+def _take_format(pairs: list[tuple[str, str]]) -> Format | None:
+    """Take the format of a table out of a query; None for the page."""
+    given = [pair for pair in pairs if pair[0] == "format" and pair[1]]
+    pairs[:] = [pair for pair in pairs if pair[0] != "format"]
+    if not given:
+        return None
+    found = next((one for one in FORMATS if one == given[-1][1]), None)
+    if found is None:
+        expected = ", ".join(FORMATS)
+        raise QueryError(f"format={plain(given[-1][1], 60)!r}: expected one of {expected}")
+    return found
 
 
 def _target(request: web.Request) -> str:

@@ -47,6 +47,13 @@ class ServeOptions(msgspec.Struct, frozen=True):
     proxy: str | None = None
     opens: bool = False
     """Whether the browser is opened."""
+    is_sample: bool = False
+    """Whether the store has the sample only; every page says so."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether other people cannot log in."""
+        return is_loopback(self.host) and self.proxy is None and self.reviewers is None
 
 
 def serve_store(options: ServeOptions, say: Say) -> None:
@@ -57,8 +64,21 @@ def serve_store(options: ServeOptions, say: Say) -> None:
             "`callscore demo --serve` shows a sample"
         )
     check_exposure(options)
+    if options.data is not None:
+        _make_folder(options.data)
     with _listen(options.host, options.port) as listener:
         asyncio.run(_serve(options, listener, say))
+
+
+def _make_folder(path: Path) -> None:
+    """Make the folder for files of people, unless there is one."""
+    try:
+        path.mkdir(exist_ok=True)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UsageError(
+            f"--data {path}: {why}; expected a folder, or the name of a new one"
+        ) from None
 
 
 def check_exposure(options: ServeOptions) -> None:
@@ -128,7 +148,14 @@ async def _serve(options: ServeOptions, listener: socket.socket, say: Say) -> No
     reviewers = [] if options.reviewers is None else read_reviewers(options.reviewers)
     guard = Guard(origins, f"callscore-{port}", reviewers)
     results = StoredResults(options.store, most_s=MOST_SQL_S)
-    site = Site(results, options.store, all_routes(), options.data, is_read_only(options.store))
+    site = Site(
+        results,
+        options.store,
+        all_routes(),
+        options.data,
+        is_read_only(options.store),
+        options.is_sample,
+    )
     runner = web.AppRunner(
         build_app(site, guard),
         access_log=None,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.report.html.comparison_section import MAX_TOKENS, DiffPart, diff_texts
+from callscore.report.html.comparison_section import MOST_COMPARED, DiffPart, diff_texts
 
 
 @pytest.mark.parametrize(
@@ -55,6 +55,6 @@ def test_the_parts_of_each_side_are_that_text(first: str, second: str) -> None:
 
 
 def test_long_texts_are_compared_by_lines() -> None:
-    lines = [f"line {number}\n" for number in range(MAX_TOKENS)]
+    lines = [f"line {number}\n" for number in range(MOST_COMPARED)]
     parts = diff_texts("".join(lines), "".join([*lines[:-1], "another\n"]))
     assert [part.kind for part in parts] == ["same", "first", "second"]

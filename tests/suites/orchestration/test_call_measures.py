@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callscore.core.judging import Question, Verdict
-from callscore.suites.orchestration.call.call_pairs import pair_calls
 from callscore.suites.orchestration.call.compare import AcceptedValues
-from callscore.suites.orchestration.call.measures import CallScore, measure_calls
+from callscore.suites.orchestration.call.measures import CallScore, measure_calls, pair_calls
 from callscore.suites.orchestration.call.questions import METRIC
 from callscore.suites.orchestration.scenario.model import DecodedCall
 

@@ -145,3 +145,34 @@ def test_a_reply_that_only_names_a_workflow_or_decides_does_not_repeat_the_plan(
     content: str, expected: Prediction
 ) -> None:
     assert read_prediction(RecordedReply(content, [])) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("For what time?", True),
+        ("Which one (3 or 12)? I can book both.", True),
+        ("몇 분이신가요?", True),
+        ("何時ですか？", True),
+        ("Please tell me the time.", True),
+        ("<think>Which time?</think>Booked.", False),
+        ("Table 12 is booked.", False),
+        ("See https://x.example/a?b=c", False),
+        ("", False),
+    ],
+)
+def test_c_142_text_that_asks_for_something_asks_back_where_words_count(
+    text: str, asks: bool
+) -> None:
+    found = read_prediction(RecordedReply(text, asking_back=True))
+    asked = Rejection(AWAITING, ("asked_in_words",))
+    assert (found == asked, isinstance(found, NoDecision)) == (asks, not asks)
+    assert isinstance(read_prediction(RecordedReply(text)), NoDecision), "off by default"
+
+
+def test_c_142_a_call_or_a_status_counts_before_words() -> None:
+    entry = {"name": "book", "arguments": {"day": 1}}
+    both = RecordedReply("For what time?", [entry], asking_back=True)
+    assert read_prediction(both) == ToolCalls((CALL,))
+    stated = RecordedReply(f"{VIOLATION}: Another day?", asking_back=True)
+    assert read_prediction(stated) == Rejection(VIOLATION)

@@ -15,7 +15,7 @@ from scipy.optimize import linear_sum_assignment
 from callscore.metrics.graphs import Graph, edit_distance, size
 from callscore.suites.orchestration.compat.assignment import least_assignment
 from callscore.suites.orchestration.compat.edit_cost import has_loop, public_cost
-from callscore.suites.orchestration.plan.similarity import component_cost, free_cost
+from callscore.suites.orchestration.plan.measures import component_cost, free_cost
 
 BUDGET = 100_000
 Cost = Callable[[Hashable, Hashable], float]

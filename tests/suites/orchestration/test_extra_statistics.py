@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.suites.orchestration.call.difference import Difference
+from callscore.suites.orchestration.call.schema import Difference
 from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.extra_statistics import (
     EVIDENCE_SHOWN,

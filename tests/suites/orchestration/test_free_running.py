@@ -15,8 +15,7 @@ from callscore.suites.orchestration.free_run import NO_RESULT, FreeRun, free_rep
 from callscore.suites.orchestration.scenario.cards import Card, Cards
 from callscore.suites.orchestration.scenario.cases import StepCase, step_cases
 from callscore.suites.orchestration.scenario.data import ScenarioSet
-from callscore.suites.orchestration.scenario.gold import gold_reply
-from callscore.suites.orchestration.scenario.model import RawStep, Scenario
+from callscore.suites.orchestration.scenario.model import RawStep, Scenario, gold_reply
 from callscore.suites.orchestration.scenario.output_file import RecordedReply
 from callscore.suites.orchestration.scenario.parse import ScenarioKey, interpret_steps
 from callscore.suites.orchestration.scenario.protocol import bundled_protocol

@@ -246,6 +246,48 @@ def test_a_scenario_in_json_runs_with_an_own_prompt(desk: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("chosen", "right"),
+    [({}, True), ({"asking_back": "text"}, True), ({"asking_back": "status"}, False)],
+)
+def test_c_142_a_question_in_words_counts_with_own_prompts(
+    desk: Path, chosen: dict[str, str], right: bool
+) -> None:
+    steps = [{"user": "Book"}, {"desk": {"status": "AWAITING_USER_INPUT", "message": "When?"}}]
+    (desk / "EN" / "book.json").write_text(json.dumps({"steps": steps}))
+    said = {"case_id": "EN/book#2", "model": "p", "output": "For what time?"}
+    (desk / "outputs.jsonl").write_text(json.dumps(said))
+    config = json.loads((desk / "eval.yaml").read_text())
+    config["data"]["orchestration"] |= chosen
+    config["models"] = [{"name": "p", "provider": "replay", "outputs": "outputs.jsonl"}]
+    (desk / "eval.yaml").write_text(json.dumps(config))
+    done = run(
+        "run", desk / "eval.yaml", "--json", desk / "card.json", "--results", desk / "r.jsonl"
+    )
+    assert done.returncode == 0, done.stderr
+    extension = read_json(desk / "card.json")["x_extension"]
+    assert extension["runs"]["scenario_success"] == float(right)
+    assert ("asking_back:text" in extension["signature"]) is right
+    assert ("asked_in_words" in (desk / "r.jsonl").read_text()) is right
+
+
+@pytest.mark.parametrize(
+    ("chosen", "says"),
+    [
+        ({"asking_back": "words"}, "data.orchestration.asking_back: 'words'; expected text or"),
+        ({"asking_back": "text", "mode": "compat"}, "know the status only"),
+    ],
+)
+def test_c_142_unusable_values_of_asking_back_are_refused(
+    desk: Path, chosen: dict[str, str], says: str
+) -> None:
+    config = json.loads((desk / "eval.yaml").read_text())
+    config["data"]["orchestration"] |= chosen
+    (desk / "eval.yaml").write_text(json.dumps(config))
+    done = run("run", desk / "eval.yaml")
+    assert (done.returncode, says in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.parametrize(
     ("file", "text", "says"),
     [
         ("eval.yaml", "planer", "prompts.planer: expected one of planner, sub_agent, desk"),

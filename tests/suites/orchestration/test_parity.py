@@ -18,7 +18,7 @@ from callscore.suites.orchestration.compat import plan as compat_plan
 from callscore.suites.orchestration.compat.evaluation import evaluate_file
 from callscore.suites.orchestration.compat.plan_text import extract_plan
 from callscore.suites.orchestration.decision.confusion import or_zero
-from callscore.suites.orchestration.plan.similarity import component_cost
+from callscore.suites.orchestration.plan.measures import component_cost
 from callscore.suites.orchestration.result import ResultMetadata, compat_result
 from callscore.suites.orchestration.rows import ResultRow
 from orchestration_data import PARITY, load, needs_fixtures, tool_schemas

@@ -7,10 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.metrics.graphs import Graph
-from callscore.suites.orchestration.plan.graphs import component_graph, structural_graph
-from callscore.suites.orchestration.plan.measures import measure_plan
-from callscore.suites.orchestration.plan.model import PlannedStep, Workflow, WorkflowPlan
-from callscore.suites.orchestration.plan.similarity import component_cost, step_score
+from callscore.suites.orchestration.plan.measures import component_cost, measure_plan, step_score
+from callscore.suites.orchestration.plan.model import (
+    PlannedStep,
+    Workflow,
+    WorkflowPlan,
+    component_graph,
+    structural_graph,
+)
 
 
 def flow(name: str, *agents: str, after: tuple[str, ...] = (), status: str = "pending") -> Workflow:

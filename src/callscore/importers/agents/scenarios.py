@@ -167,6 +167,7 @@ def recording(
         "callscore": "orchestration-1",
         "scenario_id": scenario,
         "model": traces[0].model,
+        "asking_back": "text",
         "scenario": {"steps": list(steps)},
         "runs": [{"run": run, "answers": found} for run, (found, _) in enumerate(answered, 1)],
     }

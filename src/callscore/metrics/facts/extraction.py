@@ -71,6 +71,7 @@ def possible_values(written: str, marks: NumberFormat) -> tuple[str, ...]:
         return (strip_zeros(compact.replace(mark, ""), ""),) if _is_grouped(compact) else ()
     whole, _, fraction = compact.partition(mark)
     decimal = strip_zeros(whole, fraction)
+    # three digits after the only mark may be thousands: "1.234" has two readings
     if len(fraction) != 3 or len(whole) > 3 or whole == "0":
         return (decimal,)
     grouped = strip_zeros(whole + fraction, "")

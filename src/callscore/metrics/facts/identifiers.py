@@ -41,6 +41,7 @@ def is_name(written: str) -> bool:
     """Whether it is an identifier although it consists of digits only"""
     if len(written) < 3 or not written.isdecimal():
         return False
+    # amounts from a million on are usually grouped, and none begins with a zero
     return len(written) >= 7 or written[0] == "0"
 
 
@@ -108,6 +109,7 @@ def groups_at(text: str, digits: Span) -> FactMatch | None:
     if is_dialled or groups[0].startswith("0"):
         is_name = sum(map(len, groups)) >= 7
     elif match.re is _HYPHENATED:
+        # two groups are a range, "10-20", unless the second one begins with a zero
         is_name = len(groups) > 2 or (groups[1].startswith("0") and len(groups[1]) > 2)
     else:
         is_name = _is_spaced_name(groups)
@@ -118,6 +120,7 @@ def _is_spaced_name(groups: list[str]) -> bool:
     shortest = min(map(len, groups))
     if sum(map(len, groups)) < 9 or shortest < 2:
         return False
+    # "1 234 567 890" is one grouped number
     if len(groups[0]) <= 3 and all(len(group) == 3 for group in groups[1:]):
         return False
     return len(groups) > 2 or shortest >= 4

@@ -129,6 +129,7 @@ def _number(digits: str | None) -> str:
 def _year(digits: str) -> str:
     if len(digits) != 2:
         return _number(digits)
+    # two digits are a year from 1970 to 2069
     return ("20" if int(digits) < 70 else "19") + digits
 
 
@@ -208,7 +209,7 @@ def _month_before(text: str, start: int, words: FactLexicon) -> tuple[str, int] 
 def _time(text: str, span: Span, parts: list[str], words: FactLexicon) -> FactMatch | None:
     start, end = span
     hour, minute = int(parts[0]), int(parts[1])
-    if hour > 24 or minute > 59:
+    if hour > 24 or minute > 59:  # 24:00 is the end of a day
         return None
     meridiem = _MERIDIEM.match(text, end) if words.meridiem else None
     clock = meridiem or _clock_word(text, end, words)

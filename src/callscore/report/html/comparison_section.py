@@ -76,7 +76,7 @@ def diff_section(first: str, second: str) -> Html:
     return tag("div", parts, class_="diff", dir="auto", tabindex=0, role="group")
 
 
-MAX_TOKENS = 4_000
+MOST_COMPARED = 4_000
 """Longer texts are compared by lines."""
 _WORDS = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff]|"  # Japanese and Chinese are written without spaces
@@ -100,7 +100,7 @@ def diff_texts(first: str, second: str) -> list[DiffPart]:
 
 def _tokens(first: str, second: str) -> tuple[Sequence[str], Sequence[str]]:
     one, other = _WORDS.findall(first), _WORDS.findall(second)
-    if max(len(one), len(other)) > MAX_TOKENS:
+    if max(len(one), len(other)) > MOST_COMPARED:
         return first.splitlines(keepends=True), second.splitlines(keepends=True)
     return one, other
 

@@ -18,7 +18,7 @@ from callscore.report.svg.picture import (
     label,
     line,
     linear_scale,
-    truncate,
+    short_names,
 )
 
 WIDTH, HEIGHT = 480.0, 340.0
@@ -101,7 +101,7 @@ def draw_cost_quality(points: Sequence[Point], heading: str = FINAL, unit: str =
         _axes(across, up, heading, unit),
         _front(points, across, up),
         [_mark(point, across, up) for point in points],
-        _names(points, across, up),
+        _names(points, across, up, heading),
     )
 
 
@@ -165,11 +165,13 @@ def _mark(point: Point, across: Scale, up: Scale) -> Html:
     return tag("g", *parts)
 
 
-def _names(points: Sequence[Point], across: Scale, up: Scale) -> Iterator[Html]:
+def _names(points: Sequence[Point], across: Scale, up: Scale, heading: str) -> Iterator[Html]:
     """Yield names next to their points; without room, a name is only in the table below."""
     taken = [(across(p.cost) - 6, up(p.quality) - 6, 12.0, 12.0) for p in points]
+    names = short_names([point.model for point in points], MAX_NAME_LENGTH)
+    taken.append((LEFT, 0.0, CHAR_WIDTH * len(heading), LABEL_HEIGHT))
     for point in sorted(points, key=lambda p: (not p.pareto, -p.quality, p.model)):
-        text = truncate(plain(point.model, 60), MAX_NAME_LENGTH)
+        text = names[point.model]
         width = CHAR_WIDTH * len(text)
         x, y = across(point.cost), up(point.quality)
         for left, top, anchor in _places(x, y, width, point.pareto):

@@ -17,7 +17,7 @@ from callscore.report.svg.picture import (
     label,
     line,
     linear_scale,
-    truncate,
+    short_names,
 )
 
 WIDTH, ROW_HEIGHT, TOP, BOTTOM = 340.0, 21.0, 6.0, 24.0
@@ -42,6 +42,7 @@ def draw_interval_bars(
     height = TOP + ROW_HEIGHT * len(bars) + BOTTOM
     scale = _scale(bars, unit, limits)
     bottom = TOP + ROW_HEIGHT * len(bars)
+    names = short_names([bar.model for bar in bars], MAX_NAME_LENGTH)
     return frame(
         (WIDTH, height),
         title,
@@ -49,7 +50,7 @@ def draw_interval_bars(
         [_tick(scale, tick, bottom, unit) for tick in scale.ticks(3)],
         [line((scale(x), TOP), (scale(x), bottom), "limit") for x in limits if _inside(scale, x)],
         [
-            _draw_bar(bar, scale, TOP + ROW_HEIGHT * (place + 0.5), unit)
+            _draw_bar(bar, names[bar.model], scale, TOP + ROW_HEIGHT * (place + 0.5), unit)
             for place, bar in enumerate(bars)
         ],
     )
@@ -78,8 +79,8 @@ def _tick(scale: Scale, tick: float, bottom: float, unit: str) -> Html:
     )
 
 
-def _draw_bar(bar: IntervalBar, scale: Scale, y: float, unit: str) -> Html:
-    name = label(NAMES - 10, y + 4, truncate(plain(bar.model, 60), MAX_NAME_LENGTH), "small", "end")
+def _draw_bar(bar: IntervalBar, shown: str, scale: Scale, y: float, unit: str) -> Html:
+    name = label(NAMES - 10, y + 4, shown, "small", "end")
     if bar.value is None:
         return tag("g", name, label(WIDTH - VALUES + 8, y + 4, "n/a", "soft small"))
     parts = [name]

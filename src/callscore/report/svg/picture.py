@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import NamedTuple
 
 from callscore.core.lazy import lazy_regex
 from callscore.report.markup import Child, Html, tag
+from callscore.report.safe_text import plain
 
 LOG_FROM = 20.0
 """An axis of positive values is logarithmic if the largest exceeds the smallest by this factor."""
@@ -165,6 +167,17 @@ def line(start: tuple[float, float], end: tuple[float, float], class_: str) -> H
 def coordinate(value: float) -> str:
     """Return a coordinate with at most one decimal, the same text on every machine."""
     return f"{value:.1f}".removesuffix(".0")
+
+
+def short_names(models: Sequence[str], max_length: int) -> Mapping[str, str]:
+    """Names that fit; those that begin alike keep their ends, which tell them apart."""
+    names = {model: plain(model, 60) for model in models}
+    short = {model: truncate(name, max_length) for model, name in names.items()}
+    same = Counter(short.values())
+    return {
+        model: text if same[text] == 1 else "…" + names[model][1 - max_length :]
+        for model, text in short.items()
+    }
 
 
 def truncate(text: str, max_length: int) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from callscore.report.decision_statements import show_band
 from callscore.report.markup import Html, join, tag
 from callscore.report.safe_text import plain
-from callscore.report.svg.picture import Scale, coordinate, frame, label, line, truncate
+from callscore.report.svg.picture import Scale, coordinate, frame, label, line, short_names
 
 WIDTH, ROW_HEIGHT, TOP, BOTTOM = 480.0, 24.0, 8.0, 40.0
 NAME_WIDTH, LABEL_WIDTH = 150.0, 46.0
@@ -39,6 +39,7 @@ def draw_rank_bands(bands: Sequence[RankBar]) -> Html:
     step = -(-worst_rank // MAX_TICKS)
     ticks = range(1, worst_rank + 1, step)
     middle = (scale.start + scale.end) / 2
+    names = short_names([band.model for band in bands], MAX_NAME_LENGTH)
     sentence = "; ".join(f"{plain(band.model, 40)}: rank {band.label}" for band in bands[:12])
     return frame(
         (WIDTH, height),
@@ -52,11 +53,14 @@ def draw_rank_bands(bands: Sequence[RankBar]) -> Html:
             for tick in ticks
         ],
         label(middle, bottom + 33, "Rank by quality", "soft small", "middle"),
-        [_draw_bar(band, scale, TOP + ROW_HEIGHT * (row + 0.5)) for row, band in enumerate(bands)],
+        [
+            _draw_bar(band, names[band.model], scale, TOP + ROW_HEIGHT * (row + 0.5))
+            for row, band in enumerate(bands)
+        ],
     )
 
 
-def _draw_bar(band: RankBar, scale: Scale, y: float) -> Html:
+def _draw_bar(band: RankBar, shown: str, scale: Scale, y: float) -> Html:
     left, right = scale(band.best) - 7, scale(band.worst) + 7
     bar = tag(
         "rect",
@@ -68,7 +72,7 @@ def _draw_bar(band: RankBar, scale: Scale, y: float) -> Html:
         class_="band",
     )
     parts = [
-        label(NAME_WIDTH, y + 4, truncate(plain(band.model, 60), MAX_NAME_LENGTH), "small", "end"),
+        label(NAME_WIDTH, y + 4, shown, "small", "end"),
         bar,
     ]
     if band.rank is not None:

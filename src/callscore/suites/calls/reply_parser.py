@@ -37,6 +37,7 @@ from callscore.suites.calls.structure import (
 
 BLANKS = ("...", "…")
 """What examples in prompts have instead of a text."""
+_DOTS, _ELLIPSIS = (f'"{blank}"' for blank in BLANKS)
 COPIED_EXAMPLE = "copied_example"
 MOST_OUTLINES = 256
 T = TypeVar("T")
@@ -322,10 +323,10 @@ def parse_reply(
     """The one JSON object of a reply, in the structure that the expected outcome has (C-23)."""
     found = _parse(reply, structure, parse)
     text = reply.text
-    may_copy = any(
-        (f'"{blank}"' in text if isinstance(text, str) else f'"{blank}"'.encode() in text)
-        for blank in BLANKS
-    )
+    if isinstance(text, str):
+        may_copy = _DOTS in text or _ELLIPSIS in text
+    else:
+        may_copy = _DOTS.encode() in text or _ELLIPSIS.encode() in text
     return _mark_copied_example(found, structure) if may_copy else found
 
 

@@ -29,20 +29,20 @@ from callscore.suites.orchestration.call.measures import Tools, measure_calls
 from callscore.suites.orchestration.call.schema import schema_violations
 from callscore.suites.orchestration.decision.parse import read_calls
 from callscore.suites.orchestration.free_run import NO_ERROR, NO_RESULT
+from callscore.suites.orchestration.plan.lenient_json import strip_think_block
 from callscore.suites.orchestration.replies import reply_text, to_recorded_reply
 from callscore.suites.orchestration.scenario.cards import Cards, argument_schema
 from callscore.suites.orchestration.scenario.cases import StepCaseBuilder, tool_result
 from callscore.suites.orchestration.scenario.end_state import ExpectedFact
-from callscore.suites.orchestration.scenario.gold import gold_reply
 from callscore.suites.orchestration.scenario.model import (
     AgentStep,
     CallsDue,
     DecodedCall,
     Scenario,
     case_id,
+    gold_reply,
 )
 from callscore.suites.orchestration.scenario.protocol import PromptProtocol, user_system
-from callscore.suites.orchestration.think_block import strip_think_block
 
 UNKNOWN_TOOL, INVALID_ARGUMENTS = "UNKNOWN_TOOL", "INVALID_ARGUMENTS"
 END = "[END]"

@@ -51,7 +51,7 @@ class _ScriptedRun:
 
     def add(self, reply: Reply) -> None:
         """Add the reply to the step."""
-        self._free.add_reply(to_recorded_reply(reply))
+        self._free.add_reply(to_recorded_reply(reply, self._free.asking_back))
 
 
 def advance(run: _Run, stored: StoredReplies) -> None:

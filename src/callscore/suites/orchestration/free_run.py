@@ -19,6 +19,7 @@ from callscore.core.scenarios import StoredReplies
 from callscore.suites.orchestration.call.measures import Tools, measure_calls
 from callscore.suites.orchestration.call.schema import SCHEMA_VIOLATION
 from callscore.suites.orchestration.decision.parse import ToolCalls, read_prediction
+from callscore.suites.orchestration.plan.lenient_json import strip_think_block
 from callscore.suites.orchestration.plan.parse import read_plan
 from callscore.suites.orchestration.replies import ScenarioReplies, StepReply, to_recorded_reply
 from callscore.suites.orchestration.scenario.cards import Cards
@@ -44,7 +45,6 @@ from callscore.suites.orchestration.scenario.output_file import (
 from callscore.suites.orchestration.scenario.protocol import PromptProtocol
 from callscore.suites.orchestration.scenario.queries import PlannedQuery, PlanProgress
 from callscore.suites.orchestration.step_record import StepRecord
-from callscore.suites.orchestration.think_block import strip_think_block
 
 NO_RESULT = "NO_RECORDED_RESULT"
 NO_ERROR = ("undecided_value", SCHEMA_VIOLATION)
@@ -58,6 +58,7 @@ class FreeRun:
         self._scenario = scenario
         self._tools: Tools = cards.tools
         self._builder = StepCaseBuilder(scenario, cards, protocol)
+        self.asking_back = protocol.asking_back
         self._due: dict[int, PlanStep | AgentStep] = {p.step_id: p for p in scenario.plans}
         self._due |= {step.step_id: step for step in scenario.agent_steps if step.has_card}
         self._left = iter(scenario.raw)
@@ -184,7 +185,8 @@ def free_replies(
             return _failure_text(steps[-1])
         runs.append(free.run(number))
         not_reached += len(free.not_reached)
-    replies = ScenarioReplies(scenario, model, repeats, steps)
+    asking_back = scenario_set.protocol.asking_back
+    replies = ScenarioReplies(scenario, model, repeats, steps, asking_back)
     recording = ScenarioRecording(scenario.id, tuple(runs), (scenario.raw,) * repeats, model)
     return FreeReplies(replies, recording, not_reached)
 
@@ -196,7 +198,7 @@ def _walk(free: FreeRun, model: str, run: int, stored: StoredReplies) -> Iterato
         yield StepReply(case, run, found)
         if not isinstance(found, Reply):
             return
-        free.add_reply(to_recorded_reply(found))
+        free.add_reply(to_recorded_reply(found, free.asking_back))
 
 
 def _failure_text(step: StepReply) -> str:

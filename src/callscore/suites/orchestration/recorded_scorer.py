@@ -29,7 +29,13 @@ from callscore.core.scenarios import (
 from callscore.core.strict_json import recorded_calls
 from callscore.core.version import __version__
 from callscore.suites.orchestration import result as results
-from callscore.suites.orchestration.call.questions import NoVerdicts, VerdictSource
+from callscore.suites.orchestration.call.questions import (
+    NoVerdicts,
+    VerdictSource,
+    add_judge_verdicts,
+    verdict_source,
+    verdicts_from_files,
+)
 from callscore.suites.orchestration.compat.evaluation import decode_public, evaluate_file
 from callscore.suites.orchestration.floors import ScenarioFloors
 from callscore.suites.orchestration.replies import (
@@ -41,7 +47,13 @@ from callscore.suites.orchestration.replies import (
 from callscore.suites.orchestration.result import LanguageResult, ResultMetadata
 from callscore.suites.orchestration.rows import FailedRow
 from callscore.suites.orchestration.scenario.cards import Cards
-from callscore.suites.orchestration.scenario.data import read_cards, shown_path, sort_paths
+from callscore.suites.orchestration.scenario.data import (
+    read_cards,
+    recorded_steps,
+    scenarios_hash,
+    shown_path,
+    sort_paths,
+)
 from callscore.suites.orchestration.scenario.model import RawStep
 from callscore.suites.orchestration.scenario.output_file import (
     RecordedReply,
@@ -51,19 +63,11 @@ from callscore.suites.orchestration.scenario.output_file import (
     read_recording,
 )
 from callscore.suites.orchestration.scenario.parse import ScenarioKey, interpret_steps
-from callscore.suites.orchestration.scenario_hash import recorded_steps, scenarios_hash
 from callscore.suites.orchestration.scenario_tally import NO_COSTS, Costs
 from callscore.suites.orchestration.standard_evaluation import (
     ScenarioEvaluation,
     evaluate_scenario,
     open_steps,
-)
-from callscore.suites.orchestration.step_verdicts import (
-    add_judge,
-    add_judge_verdicts,
-    verdict_source,
-    verdicts_from_files,
-    warn_of_unused_verdicts,
 )
 from callscore.suites.orchestration.step_views import recording_views
 from callscore.suites.orchestration.twins import Outline, outline_of
@@ -162,8 +166,9 @@ class RecordedScorer:
             data=scenarios_hash(language.cards_hash, gold),
             version=__version__,
             usage=spending.usage(),
+            asking_back=spending.asking_back,
         )
-        metadata = add_judge(metadata, judged)
+        metadata = results.add_judge(metadata, judged)
         if self._mode == "compat":
             scored = results.compat_result(metadata, evaluated, failed)
         else:
@@ -172,7 +177,7 @@ class RecordedScorer:
             scored = msgspec.structs.replace(scored, times=spending.times())
         if len(self._folders) > 1:
             scored = msgspec.structs.replace(scored, outlines=_outlines(gold, language))
-        return warn_of_unused_verdicts(scored, recorded)
+        return results.warn_of_unused_verdicts(scored, recorded)
 
     def _evaluate(
         self, paths: Sequence[tuple[str, Path]], evaluate_one: EvaluateOne
@@ -239,9 +244,12 @@ class RecordedSpending:
     def __init__(self) -> None:
         self._runs: dict[str, list[list[Reply | Failed]]] = {}
         self._is_known = False
+        self.asking_back = False
+        """Whether a recording reads text that asks for something as AWAITING_USER_INPUT."""
 
     def add(self, scenario: str, recording: ScenarioRecording) -> None:
         """Add the replies of a scenario."""
+        self.asking_back |= recording.asking_back
         runs = [[*run.plans.values(), *run.steps.values()] for run in recording.runs]
         self._is_known |= any(each.spent != RecordedSpent() for run in runs for each in run)
         self._runs[scenario] = [[recorded_reply(each) for each in run] for run in runs]

@@ -68,6 +68,7 @@ class ScenarioReplies(msgspec.Struct, frozen=True):
     model: str
     repeats: int
     steps: Sequence[StepReply]
+    asking_back: bool = False
 
     @property
     def missing(self) -> str:
@@ -84,7 +85,7 @@ class ScenarioReplies(msgspec.Struct, frozen=True):
         steps: dict[int, dict[int, RecordedReply]] = {run: {} for run in runs}
         for step in self.steps:
             kept = plans if step.case.is_plan else steps
-            kept[step.run][step.case.step_id] = to_recorded_reply(step.reply)
+            kept[step.run][step.case.step_id] = to_recorded_reply(step.reply, self.asking_back)
         return ScenarioRecording(
             self.scenario.id,
             tuple(RecordedRun(run, plans[run], steps[run]) for run in runs),
@@ -129,14 +130,14 @@ def collect_replies(
             yield StepReply(case, run, found.get(run))
 
 
-def to_recorded_reply(found: Reply | Failed | None) -> RecordedReply:
+def to_recorded_reply(found: Reply | Failed | None, asking_back: bool = False) -> RecordedReply:
     """The reply as a recorded one; a failure stays a failure and never counts against the model."""
     if found is None:
         return RecordedReply(error=NOT_RUN)
     if isinstance(found, Failed):
         return RecordedReply(error=found.why or found.stage)
     calls = [{"name": call.name, "arguments": call.arguments} for call in found.tool_calls]
-    return RecordedReply(reply_text(found), calls)
+    return RecordedReply(reply_text(found), calls, asking_back=asking_back)
 
 
 def reply_text(reply: Reply) -> str:

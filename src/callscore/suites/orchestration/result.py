@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import add
 from typing import Any
@@ -19,6 +19,7 @@ from callscore.core.scenarios import (
     ScenarioRows,
     ScenarioScore,
     ScenarioSinks,
+    StepVerdicts,
     VerdictKey,
 )
 from callscore.core.scorecard import TaskScore
@@ -26,11 +27,10 @@ from callscore.core.task import SCENARIO
 from callscore.scorecard.scored_reply import ReplyLabels
 from callscore.scorecard.tally import TaskTally
 from callscore.suites.orchestration import compat, extra_statistics, intervals, result_format
-from callscore.suites.orchestration.call.questions import JUDGED_ROWS
+from callscore.suites.orchestration.call.questions import JUDGED_ROWS, RecordedVerdicts
 from callscore.suites.orchestration.compat import evaluation as compat_evaluation
 from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.decision.parse import REPEATS_PLAN
-from callscore.suites.orchestration.kinds import KINDS, kinds_in
 from callscore.suites.orchestration.overall import (
     OverallStatistics,
     mean_of_languages,
@@ -48,7 +48,7 @@ from callscore.suites.orchestration.scenario_tally import (
 )
 from callscore.suites.orchestration.spec import spec
 from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation, right_by_run
-from callscore.suites.orchestration.step_record import StepRecord, metric_records
+from callscore.suites.orchestration.step_record import KINDS, StepRecord, kinds_in, metric_records
 from callscore.suites.orchestration.twins import (
     NO_TWINS,
     Outline,
@@ -79,6 +79,8 @@ class ResultMetadata(msgspec.Struct, frozen=True):
     """What judging took; never part of the cost of the model."""
     answered_by: tuple[str, ...] = ()
     """Names under which the model replied, other than the requested one (R-26)."""
+    asking_back: bool = False
+    """Whether text that asks for something counts as AWAITING_USER_INPUT (C-142)."""
     protocol: str = ""
     """The protocol of the requests, if Callscore sent them (C-133)."""
     usage: Json | None = None
@@ -137,6 +139,7 @@ class LanguageResult(msgspec.Struct, frozen=True):
             "doc": spec().framework,
             "mode": self.mode,
             **({"protocol": metadata.protocol} if metadata.protocol else {}),
+            **({"asking_back": "text"} if metadata.asking_back else {}),
             "lang": metadata.language,
             "data": metadata.data,
             "judge": metadata.judge,
@@ -282,7 +285,7 @@ def standard_result(
         tally=tally,
         records=tuple(record for scenario in evaluated for record in scenario.records),
         findings=tuple(finding for scenario in evaluated for finding in scenario.findings),
-        warnings=(*_warnings(totals), *_plan_warnings(metadata, evaluated)),
+        warnings=(*_warnings(totals, kinds), *_plan_warnings(metadata, evaluated)),
         floors=floors,
         kinds=kinds,
     )
@@ -344,15 +347,22 @@ def compat_result(
     return LanguageResult(metadata, "compat", totals, listed, tally, warnings=(compat.NOTE,))
 
 
-def _warnings(overall: OverallStatistics) -> list[str]:
+def _warnings(overall: OverallStatistics, kinds: Collection[str]) -> list[str]:
     warnings = []
     if not overall.complete:
         warnings.append(
             f"incomplete: {overall.failed_files} of {overall.total_files} scenarios could not be "
             "evaluated (C-119)"
         )
+    explained: tuple[str, ...] = ()
+    if kinds and "plan" not in kinds:
+        explained = ("Plan", "Average")
+        warnings.append(
+            "no plan step is expected: Plan and Average are null, the Final is that of the other "
+            "steps (C-142)"
+        )
     for name, measure in result_format.key_metrics(overall.key_metrics).items():
-        if measure.absence == "not_run":
+        if measure.absence == "not_run" and name not in explained:
             warnings.append(f"{name} is unavailable: {measure.why} (C-120)")
     confusion = overall.confusion
     for what, cases in (("call", confusion.call_cases), ("rejection", confusion.rejection_cases)):
@@ -397,6 +407,7 @@ def model_score(results: Sequence[LanguageResult]) -> ScenarioScore:
         identity={
             "mode": first.mode,
             **({"protocol": first.metadata.protocol} if first.metadata.protocol else {}),
+            **({"asking_back": "text"} if first.metadata.asking_back else {}),
             "lang": "+".join(languages),
             "ged": str(spec().plan.budget),
         },
@@ -453,3 +464,19 @@ def emit_records(results: Iterable[LanguageResult], sinks: ScenarioSinks) -> Non
         for step in result.records:
             for record in metric_records(step, result.metadata.model):
                 sinks.on_record(record)
+
+
+def add_judge(metadata: ResultMetadata, judged: StepVerdicts | None) -> ResultMetadata:
+    """The metadata of a result, with the judge."""
+    if judged is None:
+        return metadata
+    judges = [metadata.judge, judged.judge] if metadata.judge != "none" else [judged.judge]
+    return msgspec.structs.replace(metadata, judge="+".join(judges), judging=dict(judged.judging))
+
+
+def warn_of_unused_verdicts(scored: LanguageResult, given: RecordedVerdicts) -> LanguageResult:
+    """The result, with a warning if verdicts from files were not used."""
+    if not given.unused:
+        return scored
+    warning = f"{given.unused} verdicts name no open item of this model and language"
+    return msgspec.structs.replace(scored, warnings=(*scored.warnings, warning))

@@ -17,14 +17,14 @@ from callscore.core.measure import Measure, ratio
 from callscore.core.scenarios import Json, Mode, ScenarioScore
 from callscore.scorecard.tally import TaskTally
 from callscore.suites.orchestration.decision.confusion import Confusion
-from callscore.suites.orchestration.kinds import KINDS
 from callscore.suites.orchestration.replies import NOT_RUN
 from callscore.suites.orchestration.rows import NONE_DUE, CallRow, FailedRow, PlanRow, ResultRow
 from callscore.suites.orchestration.scenario_tally import NO_COSTS, Costs, tally_scenarios
+from callscore.suites.orchestration.step_record import KINDS
 from callscore.suites.orchestration.twins import resample_twins_together
 
 _OUT = "_out.json"
-_IDENTITY = ("mode", "protocol", "lang", "ged")
+_IDENTITY = ("mode", "protocol", "asking_back", "lang", "ged")
 
 
 class _Row(msgspec.Struct, frozen=True):

@@ -34,6 +34,10 @@ from callscore.suites.orchestration.call.questions import (
     RecordedVerdicts,
     VerdictChain,
     VerdictSource,
+    add_judge_verdicts,
+    judged_keys,
+    verdict_source,
+    verdicts_from_files,
 )
 from callscore.suites.orchestration.compat.evaluation import evaluate_file
 from callscore.suites.orchestration.compat.export import public_output
@@ -67,14 +71,6 @@ from callscore.suites.orchestration.standard_evaluation import (
     right_by_run,
 )
 from callscore.suites.orchestration.step_record import StepRecord, failed_results, step_result
-from callscore.suites.orchestration.step_verdicts import (
-    add_judge,
-    add_judge_verdicts,
-    judged_keys,
-    verdict_source,
-    verdicts_from_files,
-    warn_of_unused_verdicts,
-)
 from callscore.suites.orchestration.step_views import run_views
 from callscore.suites.orchestration.trajectory import trajectory
 from callscore.suites.orchestration.twins import calls_of, check_twins, find_twins
@@ -258,7 +254,8 @@ def replies_of(
     cases = scenario_set.requested_steps(scenario)
     stored = {case.id: data.stored(model, case.id) for case in cases}
     steps = list(collect_replies(cases, stored, data.repeats))
-    return ScenarioReplies(scenario, model, data.repeats, steps)
+    asking_back = scenario_set.protocol.asking_back
+    return ScenarioReplies(scenario, model, data.repeats, steps, asking_back)
 
 
 class _LanguageScorer:
@@ -319,10 +316,11 @@ class _LanguageScorer:
             scenario_set.digest,
             __version__,
             protocol=scenario_set.protocol.signature,
+            asking_back=scenario_set.protocol.asking_back,
             usage=usage_by_scenario(self._used),
             free_running=self._free_running(),
         )
-        metadata = add_judge(metadata, self._judged)
+        metadata = results.add_judge(metadata, self._judged)
         if self._mode == "compat":
             scored = results.compat_result(metadata, self._public_rows, self._failed, self._costs)
         else:
@@ -339,7 +337,7 @@ class _LanguageScorer:
             judged=sum(each.judged for each in self._evaluated),
             labelled=frozenset(self._labelled),
         )
-        return warn_of_unused_verdicts(scored, self._recorded)
+        return results.warn_of_unused_verdicts(scored, self._recorded)
 
     def _add_own_history(self, replies: ScenarioReplies, sinks: ScenarioSinks) -> None:
         """Score the pass with own history: a conversation, or a free run by the script."""

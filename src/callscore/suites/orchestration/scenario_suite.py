@@ -22,7 +22,6 @@ from callscore.core.scenarios import (
 )
 from callscore.suites.orchestration.call.questions import METRIC, OFFERED
 from callscore.suites.orchestration.floors import STRATEGY
-from callscore.suites.orchestration.kinds import name_kinds, rows_left_out
 from callscore.suites.orchestration.recorded_scorer import (
     RecordedScorer,
     read_outputs,
@@ -36,6 +35,7 @@ from callscore.suites.orchestration.scenario.data import (
     select_protocol,
 )
 from callscore.suites.orchestration.spec import spec
+from callscore.suites.orchestration.step_record import name_kinds, rows_left_out
 
 _SCHEMA = Path(__file__).with_name("scenario") / "scenario.schema.json"
 

@@ -11,9 +11,9 @@ from callscore.core.case import Malformed
 from callscore.core.errors import DataError
 from callscore.core.measure import Measure, ratio
 from callscore.core.scenarios import DataFinding, OpenStep
-from callscore.suites.orchestration.call.difference import Difference
 from callscore.suites.orchestration.call.measures import NO_CALL, Tools, measure_calls
 from callscore.suites.orchestration.call.questions import VerdictSource
+from callscore.suites.orchestration.call.schema import Difference
 from callscore.suites.orchestration.decision.confusion import Confusion, cell
 from callscore.suites.orchestration.decision.parse import (
     REPEATS_PLAN,
@@ -194,7 +194,7 @@ def _agent_record(
         step.agent,
         tool=step.due.tool if isinstance(step.due, CallsDue) else step.due.type,
         confusion=confusion,
-        flags=prediction.flags if isinstance(prediction, ToolCalls) else (),
+        flags=() if isinstance(prediction, NoDecision) else prediction.flags,
         expected=scenario.text_of(step.step_id),
         reply=reply,
     )

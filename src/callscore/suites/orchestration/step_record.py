@@ -1,9 +1,9 @@
-"""The record of one step of one run, its line in `--results`, and its lines in `--records`."""
+"""The record of one step of one run, its lines in `--results` and `--records`, and its kind."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -11,9 +11,10 @@ import msgspec
 from callscore.core.case import Failed, Reply
 from callscore.core.scenarios import STEP_TASK
 from callscore.core.scorecard import CaseResult, Status
+from callscore.core.task import SCENARIO
 from callscore.core.verdict_rules import FiveKeyRecord
-from callscore.suites.orchestration.call.difference import Difference
 from callscore.suites.orchestration.call.measures import CallScore
+from callscore.suites.orchestration.call.schema import Difference
 from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.plan.measures import PlanScore
 from callscore.suites.orchestration.replies import NOT_RUN, ScenarioReplies
@@ -21,6 +22,12 @@ from callscore.suites.orchestration.scenario.output_file import RecordedReply
 
 LONGEST_SHOWN = 1000
 DIFFERENCES_SHOWN = 5
+KINDS = frozenset({"plan", "call", "rejection"})
+_ROWS = {
+    "plan": ("plan",),
+    "call": ("name", "key", "value", "call_f1"),
+    "rejection": ("reject_f1",),
+}
 
 
 class StepRecord(msgspec.Struct, frozen=True):
@@ -146,3 +153,30 @@ def _reply_text(reply: RecordedReply | None) -> str:
 
 def _truncate(text: str) -> str:
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
+
+
+def kinds_in(records: Iterable[StepRecord]) -> frozenset[str]:
+    """The kinds that are due or predicted; predicted plans are answers to plan steps only."""
+    found = set()
+    for record in records:
+        found.add(record.kind)
+        confusion = record.confusion
+        if confusion.fc_reject:
+            found.add("rejection")
+        if confusion.reject_fc:
+            found.add("call")
+    return frozenset(found)
+
+
+def rows_left_out(kinds: Collection[str]) -> Sequence[str]:
+    """The rows of the formula that no scenario has        C-142"""
+    return [
+        f"{SCENARIO}.{row}" for kind, rows in _ROWS.items() if kind not in kinds for row in rows
+    ]
+
+
+def name_kinds(kinds: Collection[str]) -> str:
+    """`calls and rejections`: what the Final Score is over; empty if it is over everything."""
+    if set(kinds) >= KINDS:
+        return ""
+    return " and ".join(f"{kind}s" for kind in _ROWS if kind in kinds)

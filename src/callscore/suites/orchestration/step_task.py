@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from callscore.core.case import Case, Prompt
 from callscore.core.errors import DataError
-from callscore.core.labelling import FileLabelling
 from callscore.core.noise import FakeReply, JsonOutcome, Noise
 from callscore.core.task import SCENARIO
 from callscore.suites.orchestration.rules import answer_step
 from callscore.suites.orchestration.single_turn.task import OrchestrationTask, SingleTurnReference
+
+if TYPE_CHECKING:
+    from callscore.core.labelling import FileLabelling
 
 
 class StepTask(OrchestrationTask):

@@ -12,17 +12,17 @@ from callscore.core.scenarios import StepAnswer, StepView
 from callscore.core.scorecard import CaseResult
 from callscore.core.task import SCENARIO
 from callscore.suites.orchestration.decision.parse import Rejection, ToolCalls, read_prediction
-from callscore.suites.orchestration.plan.model import WorkflowPlan
+from callscore.suites.orchestration.plan.model import WorkflowPlan, plan_object
 from callscore.suites.orchestration.plan.parse import read_plan
 from callscore.suites.orchestration.replies import ScenarioReplies, reply_text
 from callscore.suites.orchestration.scenario.cases import StepCase, conversation
-from callscore.suites.orchestration.scenario.gold import gold_reply, plan_object
 from callscore.suites.orchestration.scenario.model import (
     AgentStep,
     CallsDue,
     PlanStep,
     Scenario,
     case_id,
+    gold_reply,
 )
 from callscore.suites.orchestration.scenario.output_file import RecordedReply, ScenarioRecording
 from callscore.suites.orchestration.step_record import StepRecord, missing_result, step_result

@@ -14,7 +14,7 @@ from callscore.suites.orchestration.replies import (
     StepReply,
     reply_text,
 )
-from callscore.suites.orchestration.scenario.gold import gold_reply
+from callscore.suites.orchestration.scenario.model import gold_reply
 from callscore.suites.orchestration.step_record import StepRecord
 
 

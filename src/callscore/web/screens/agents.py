@@ -14,6 +14,7 @@ from callscore.report.details.agent_steps import (
     StepState,
     group_steps,
     split_step,
+    step_state,
 )
 from callscore.report.details.decoded_case import DecodedAnswer, compare_fields, decode_case
 from callscore.report.html.answers_sections import (
@@ -28,7 +29,9 @@ from callscore.report.safe_text import plain
 from callscore.report.svg.plan_graph import draw_plan, extract_plan
 from callscore.results.port import MatrixQuery, MatrixRow, QueryError, RunLine
 from callscore.web.page import empty
-from callscore.web.screen import Answer, Page, Route, Visit, link
+from callscore.web.scored import check_scored
+from callscore.web.screen import Answer, Page, PageTable, Route, Visit, link
+from callscore.web.tables import export_links
 
 TASKS = (STEP_TASK, SCENARIO)
 SCENARIOS = 25
@@ -87,6 +90,7 @@ def _overview(visit: Visit, run: RunLine, query: AgentsQuery) -> Html:
         tag("output", show_count(len(lines), "scenario"), class_="count"),
         table(headings, rows, "Steps of every scenario by model", "steps"),
         tag("nav", more, class_="more") if more else None,
+        export_links(visit),
         _confusion(visit, run, models),
     )
 
@@ -182,6 +186,7 @@ def _scenario(visit: Visit, run: RunLine, query: AgentsQuery) -> Html:
         tag("nav", tabs, class_="kinds", aria_label="Models"),
         tag("p", _summary(line, model, first), class_="note"),
         tag("ol", steps, class_="timeline"),
+        export_links(visit),
     )
 
 
@@ -282,4 +287,23 @@ def _arguments(expected: object, answer: DecodedAnswer | None, model: str) -> Ht
     return collapsible("Arguments", shown) if is_right else shown
 
 
-ROUTES = (Route("GET", "/runs/{run}/agents", show_agents, query=AgentsQuery),)
+def steps_table(visit: Visit) -> PageTable:
+    """Return one row per step and model, of all scenarios or of the one that is open."""
+    query, run = visit.query_as(AgentsQuery), visit.run_line()
+    check_scored(visit)
+    name = ""
+    if query.scenario:
+        name = split_step(visit.results.case(run.id, query.scenario).view.case.id)[0]
+    rows = [
+        [split_step(step.case_id)[0], split_step(step.case_id)[1], cell.model, cell.status,
+         WORDS[step_state(cell.status, cell.score)], cell.score]
+        for step in _steps(visit, run, name=name)
+        if name in ("", split_step(step.case_id)[0])
+        for cell in step.cells
+        if query.model in ("", cell.model)
+    ]  # fmt: skip
+    columns = ("scenario", "step", "model", "status", "state", "score")
+    return PageTable(f"agents-{run.id}", columns, [rows])
+
+
+ROUTES = (Route("GET", "/runs/{run}/agents", show_agents, query=AgentsQuery, table=steps_table),)

@@ -25,13 +25,14 @@ from callscore.report.numbers import show_money
 from callscore.report.safe_text import plain
 from callscore.report.source import CaseView, ReportSource
 from callscore.results.gold import field_votes
-from callscore.results.port import Neighbours, QueryError
+from callscore.results.port import MatrixQuery, Neighbours, QueryError
 from callscore.web.page import notice
 from callscore.web.scored import version_of_run
-from callscore.web.screen import Answer, NotFound, Page, Route, Visit, link
+from callscore.web.screen import Answer, NotFound, Page, Redirect, Route, Visit, link
 from callscore.web.screens.gold import doubt_form
 from callscore.web.screens.matrix import (
     CaseParameters,
+    MatrixParameters,
     case_url,
     matrix_url,
     waiting_page,
@@ -256,7 +257,30 @@ def _prompt(source: ReportSource, view: CaseView) -> Html | None:
     return collapsible("Prompt", tag("pre", text[:MAX_PROMPT], dir="auto", tabindex=0))
 
 
+class FindQuery(msgspec.Struct, frozen=True):
+    """What is sought."""
+
+    q: str = ""
+
+
+def find_case(visit: Visit) -> Answer:
+    """Open the case with this id, the first one of the call with this id, or all that match."""
+    sought = visit.query_as(FindQuery).q
+    run = visit.run_line()
+    if sought and visit.results.scored(run.id).source is not None:
+        place = visit.results.place_of(run.id, sought)
+        if place is not None:
+            return Redirect(case_url(run.id, place, MatrixParameters()))
+        query = MatrixQuery(q=sought, search="id")
+        first = next(iter(visit.results.matrix(run.id, query).rows), None)
+        if first is not None and first.call_id == sought:
+            given = MatrixParameters(q=sought, search="id")
+            return Redirect(case_url(run.id, first.place, given))
+    return Redirect(matrix_url(run.id, q=sought))
+
+
 ROUTES = (
+    Route("GET", "/runs/{run}/find", find_case, query=FindQuery),
     Route(
         "GET",
         "/runs/{run}/cases/{place}",

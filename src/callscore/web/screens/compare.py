@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from concurrent.futures import Future
 from itertools import islice
 from typing import Literal
 
@@ -27,7 +28,18 @@ from callscore.results.port import QueryError, RunLine
 from callscore.store.address import as_option
 from callscore.web.computations import PATIENCE_S, Computations
 from callscore.web.page import empty
-from callscore.web.screen import Answer, NotFound, Page, Redirect, Route, Visit, element, link
+from callscore.web.screen import (
+    Answer,
+    NotFound,
+    Page,
+    PageTable,
+    Redirect,
+    Route,
+    Visit,
+    element,
+    link,
+)
+from callscore.web.tables import export_links
 
 Show = Literal["all", "broken", "new_blocker", "became_error", "fixed", "no_longer_error"]
 SHOWS: Sequence[tuple[Show, str]] = (
@@ -94,29 +106,60 @@ def show_comparison(visit: Visit) -> Answer:
     first, second = lines
     names = [_models(visit, line.id) for line in lines]
     if not all(names):
-        waiting = tag("p", "The run has no scores yet; this page asks again.")
+        waiting = tag("p", "A run has no scores yet. ", link("Look again", visit.url()))
         return _page(visit, lines, _polling(visit, waiting), names, query)
     query = _with_defaults(query, first.id == second.id, names)
+    future = _compared(visit, lines, query)
+    try:
+        comparison = future.result(PATIENCE_S)
+    except TimeoutError:
+        waiting = tag("p", "The two are being compared. ", link("Look again", visit.url()))
+        return _page(visit, lines, _polling(visit, waiting), names, query)
+    except CallscoreError as error:
+        return _page(visit, lines, _refused(visit, str(error), query), names, query)
+    return _page(visit, lines, _body(visit, comparison, query, lines), names, query)
+
+
+def _compared(visit: Visit, lines: Sequence[RunLine], query: CompareQuery) -> Future[Comparison]:
+    """The comparison, which may be computed yet."""
+    first, second = (line.id for line in lines)
+    store = as_option(visit.site.store)
     key = (
-        as_option(visit.site.store), first.id, second.id, query.a, query.b, query.force,
-        visit.results.version(first.id), visit.results.version(second.id),
+        store, first, second, query.a, query.b, query.force,
+        visit.results.version(first), visit.results.version(second),
     )  # fmt: skip
 
     def compare_them() -> Comparison:
         from callscore.comparison.model_comparison import compare  # the server starts without it
 
-        store = as_option(visit.site.store)
-        return compare(first.id, second.id, a=query.a, b=query.b, store=store, force=query.force)
+        return compare(first, second, a=query.a, b=query.b, store=store, force=query.force)
 
-    future = _COMPARED.get(key, compare_them)
-    try:
-        comparison = future.result(PATIENCE_S)
-    except TimeoutError:
-        waiting = tag("p", "The two are being compared; this page asks again.")
-        return _page(visit, lines, _polling(visit, waiting), names, query)
-    except CallscoreError as error:
-        return _page(visit, lines, _refused(visit, str(error), query), names, query)
-    return _page(visit, lines, _body(visit, comparison, query, lines), names, query)
+    return _COMPARED.get(key, compare_them)
+
+
+def _shown(comparison: Comparison, query: CompareQuery) -> Sequence[CaseChange]:
+    return [one for one in comparison.cases if query.show == "all" or query.show in one.kinds]
+
+
+COLUMNS = ("case_id", "task", "before", "after", "change", "weighted", "kinds", "what_changed")
+
+
+def changes_table(visit: Visit) -> PageTable:
+    """Return every case of the filter that changed."""
+    query = visit.query_as(CompareQuery)
+    lines = [_run(visit, name) for name in ("first", "second")]
+    names = [_models(visit, line.id) for line in lines]
+    if not all(names):
+        raise QueryError("the runs have no scores yet; expected runs that are scored")
+    query = _with_defaults(query, lines[0].id == lines[1].id, names)
+    comparison = _compared(visit, lines, query).result()
+    rows = [
+        [one.case_id, one.task, one.first, one.second, one.change, one.weighted,
+         "; ".join(KIND_WORDS[kind] for kind in one.kinds),
+         describe_case(msgspec.structs.replace(one, kinds=()))]
+        for one in _shown(comparison, query)
+    ]  # fmt: skip
+    return PageTable(f"compare-{lines[0].id}-{lines[1].id}", COLUMNS, [rows])
 
 
 def _run(visit: Visit, name: str) -> RunLine:
@@ -234,6 +277,7 @@ def _body(
         tag("output", show_count(shown, "case"), class_="count"),
         _cases(visit, page, query, lines),
         _pages(visit, query, shown),
+        export_links(visit) if shown else None,
         id="comparison",
     )
 
@@ -363,5 +407,11 @@ def _pages(visit: Visit, query: CompareQuery, total: int) -> Html | None:
 
 ROUTES = (
     Route("GET", "/compare", choose, query=ComparedRuns),
-    Route("GET", "/compare/{first}/{second}", show_comparison, query=CompareQuery),
+    Route(
+        "GET",
+        "/compare/{first}/{second}",
+        show_comparison,
+        query=CompareQuery,
+        table=changes_table,
+    ),
 )

@@ -66,7 +66,7 @@ def show_decision(visit: Visit) -> Answer:
             raise
         main = tag(
             "section",
-            tag("h1", "This cannot be read so"),
+            tag("h1", "These parameters are not allowed"),
             tag("p", plain(str(error), 1_000), class_="why", role="alert"),
             _form(visit, source, is_open=True),
         )

@@ -9,7 +9,8 @@ from callscore.report.html.parts import chip, row, table
 from callscore.report.markup import Html, tag
 from callscore.report.numbers import show_count
 from callscore.report.safe_text import plain
-from callscore.web.screen import Answer, Page, Route, Visit, link
+from callscore.web.screen import Answer, Page, PageTable, Route, Visit, link
+from callscore.web.tables import export_links
 
 ROWS = 100
 MAX_TEXT = 400
@@ -40,14 +41,24 @@ def show_log(visit: Visit) -> Answer:
         if shown
         else tag("p", "The log is empty."),
         tag("p", older),
+        export_links(visit) if events else None,
     )
     return Page("Log", main)
 
 
 def _row(event: LoggedEvent) -> Html:
-    text = "deleted" if event.body is None else event.body.decode("utf-8", "replace")
-    cells = (event.at, plain(event.author, 60), event.kind, plain(text, MAX_TEXT))
+    cells = (event.at, plain(event.author, 60), event.kind, plain(_text(event), MAX_TEXT))
     return row(str(event.seq), cells)
 
 
-ROUTES = (Route("GET", "/events", show_log, "admin", query=LogQuery),)
+def _text(event: LoggedEvent) -> str:
+    return "deleted" if event.body is None else event.body.decode("utf-8", "replace")
+
+
+def log_table(visit: Visit) -> PageTable:
+    """Return every event, the oldest first."""
+    rows = [[one.seq, one.at, one.author, one.kind, _text(one)] for one in visit.results.events()]
+    return PageTable("log", ("event", "at", "author", "kind", "body"), [rows])
+
+
+ROUTES = (Route("GET", "/events", show_log, "admin", query=LogQuery, table=log_table),)

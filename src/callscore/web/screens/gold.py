@@ -31,18 +31,21 @@ from callscore.results.port import MatrixQuery, QueryError
 from callscore.store.address import as_option
 from callscore.web.computations import Computations
 from callscore.web.page import not_scored
+from callscore.web.scored import check_scored
 from callscore.web.screen import (
     Answer,
     Conflict,
     Download,
     Forbidden,
     Page,
+    PageTable,
     Redirect,
     Route,
     Visit,
     element,
     link,
 )
+from callscore.web.tables import export_form, export_links
 
 ROWS = 50
 NOTE = (
@@ -128,13 +131,7 @@ def show_gold(visit: Visit) -> Answer:
     if query.task and query.task not in tasks:
         raise QueryError(f"task={plain(query.task, 60)!r}: expected one of {', '.join(tasks)}")
     entries = _entries(visit, source)
-    chosen = [
-        one
-        for one in entries
-        if query.task in ("", one.votes.task)
-        and (query.show == "all" or query.show == one.state or
-             (query.show == "open" and one.state in ("", "doubt")))
-    ]  # fmt: skip
+    chosen = [one for one in entries if _is_chosen(one, query)]
     page = chosen[query.after : query.after + ROWS]
     headings = ("Case", "Question", "Reference", "Models say", "Models", "Weight", "Decision")
     rows = [_row(visit, one) for one in page]
@@ -147,15 +144,25 @@ def show_gold(visit: Visit) -> Answer:
         tag("output", _count(visit, len(chosen), query), class_="count"),
         table(headings, rows, "Doubtful references", "gold") if rows else None,
         _more(visit, query, len(chosen)),
+        export_links(visit) if rows else None,
         tag(
-            "p",
-            link("Cases with every correction", f"/runs/{run.id}/gold/cases"),
-            f" ({show_count(corrected, 'correction')}), as a new version of the case file.",
+            "div",
+            tag(
+                "p", f"A new version of the case file, with {show_count(corrected, 'correction')}:"
+            ),
+            export_form("Cases with every correction", f"/runs/{run.id}/gold/cases"),
         )
         if corrected
         else None,
     )
     return Page("Gold audit", main, run=run, tab="gold")
+
+
+def _is_chosen(entry: _Entry, query: GoldQuery) -> bool:
+    if query.task not in ("", entry.votes.task):
+        return False
+    is_open = query.show == "open" and entry.state in ("", "doubt")
+    return is_open or query.show in ("all", entry.state)
 
 
 def _filters(visit: Visit, query: GoldQuery, tasks: Sequence[str]) -> Html:
@@ -326,12 +333,36 @@ def _number(visit: Visit, name: str) -> int:
 
 def export_cases(visit: Visit) -> Answer:
     """Return the cases of the run with every correction, as a case file."""
-    run = visit.run_line()
-    source = visit.results.scored(run.id).source
-    if source is None:
-        raise QueryError("the run has no scores yet; expected a run that is scored")
-    chunks = corrected_cases(source, read_notes(visit.site.store))
+    chunks = corrected_cases(check_scored(visit), read_notes(visit.site.store))
     return Download("cases.jsonl", "application/jsonl", chunks)
+
+
+COLUMNS = (
+    "case_id", "task", "question", "reference", "models_say", "models", "with_the_reference",
+    "weight", "decision", "value", "author", "reason",
+)  # fmt: skip
+
+
+def gold_table(visit: Visit) -> PageTable:
+    """Return every doubtful reference of the filter, and what was said last about it."""
+    query, source = visit.query_as(GoldQuery), check_scored(visit)
+    entries = [one for one in _entries(visit, source) if _is_chosen(one, query)]
+    return PageTable(f"gold-{visit.run}", COLUMNS, [[_values(one) for one in entries]])
+
+
+def _values(entry: _Entry) -> Sequence[object]:
+    votes, suspicion = entry.votes, entry.suspicion
+    said = [None, None, None] if suspicion is None else [
+        suspicion.value, "; ".join(suspicion.against), suspicion.weight
+    ]  # fmt: skip
+    last = entry.notes[-1] if entry.notes else None
+    noted = ["", "", "", ""] if last is None else [
+        last.note.action, last.note.value, last.author, last.note.reason
+    ]  # fmt: skip
+    return [
+        votes.case_id, votes.task, votes.words, votes.expected, said[0], said[1],
+        "; ".join(votes.right), said[2], *noted,
+    ]  # fmt: skip
 
 
 def _more(visit: Visit, query: GoldQuery, total: int) -> Html | None:
@@ -344,7 +375,7 @@ def _more(visit: Visit, query: GoldQuery, total: int) -> Html | None:
 
 
 ROUTES = (
-    Route("GET", "/runs/{run}/gold", show_gold, query=GoldQuery),
+    Route("GET", "/runs/{run}/gold", show_gold, query=GoldQuery, table=gold_table),
     Route("POST", "/runs/{run}/gold/notes", take_note, "label"),
-    Route("GET", "/runs/{run}/gold/cases", export_cases),
+    Route("POST", "/runs/{run}/gold/cases", export_cases, writes="log"),
 )

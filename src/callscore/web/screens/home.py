@@ -9,12 +9,17 @@ from math import ceil
 from callscore.report.html.parts import chip, model_name, row, table
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show, show_count, show_money
+from callscore.report.race_text import describe_decision
 from callscore.report.safe_text import plain
+from callscore.report.svg.sparkline import draw_sparkline
 from callscore.results.port import RunLine
 from callscore.web.page import command, empty
-from callscore.web.screen import Answer, Page, Route, Visit, element, link
+from callscore.web.screen import Answer, Page, PageTable, Route, Visit, element, link
+from callscore.web.tables import export_links
 
 POLL = "every 2s"
+RUNS_DRAWN = 12
+"""The runs that a sparkline shows."""
 COLUMNS = ("State", "Answers", "Leader", "Final", "Cost", "Started")
 
 
@@ -27,7 +32,7 @@ def seconds_left(run: RunLine, now: datetime) -> float | None:
     a race, which ends early
     """
     done = run.answered + run.failed
-    if not run.is_running or run.is_race or run.held_since is None or not done:
+    if not run.is_running or run.race is not None or run.held_since is None or not done:
         return None
     began, held = (datetime.fromisoformat(at) for at in (run.started_at, run.held_since))
     if (held - began).total_seconds() > ONE_START_S:
@@ -49,7 +54,7 @@ def show_runs(visit: Visit) -> Answer:
     """Return the list of runs."""
     runs = visit.results.runs()
     listed = _list(runs)
-    main = tag("section", tag("h1", "Runs"), listed)
+    main = tag("section", tag("h1", "Runs"), listed, export_links(visit) if runs else None)
     return Page("Runs", main, fragments={"runs": listed})
 
 
@@ -67,7 +72,7 @@ def _list(runs: Sequence[RunLine]) -> Html:
     return element(
         "div",
         tag("p", show_count(len(runs), "run"), class_="note"),
-        table(("Run", *COLUMNS), [_row(run) for run in runs], "Runs, newest first", "runs"),
+        table(("Run", *COLUMNS), _rows(runs), "Runs, newest first", "runs"),
         id="runs",
         hx_get="/" if is_live else None,
         hx_trigger=POLL if is_live else None,
@@ -76,12 +81,23 @@ def _list(runs: Sequence[RunLine]) -> Html:
     )
 
 
-def _row(run: RunLine) -> Html:
+def _rows(runs: Sequence[RunLine]) -> list[Html]:
+    """Return a row per run; `runs` has the newest first."""
+    earlier: dict[tuple[str, str], list[RunLine]] = {}
+    rows = []
+    for run in reversed(runs):
+        series = earlier.setdefault((run.name, run.eval_file), [])
+        if run.leader_final is not None:
+            series.append(run)
+        rows.append(_row(run, series[-RUNS_DRAWN:]))
+    return rows[::-1]
+
+
+def _row(run: RunLine, series: Sequence[RunLine]) -> Html:
     name = join(
         link(plain(run.name, 80), f"/runs/{run.id}"),
         tag("small", f"run {run.id} · {plain(run.eval_file, 80)}"),
     )
-    final = "—" if run.leader_final is None else show(run.leader_final)
     leader: Child = tag("span", "—", class_="quiet")
     if run.leader is not None:
         leader = model_name(run.leader)
@@ -91,14 +107,33 @@ def _row(run: RunLine) -> Html:
     )
     started = run.started_at[:16].replace("T", " ")
     cells: Sequence[Child] = (
-        _state(run), _answers(run), leader, tag("b", final), cost, started,
+        _state(run), _answers(run), leader, _final(run, series), cost, started,
     )  # fmt: skip
     labelled = zip(COLUMNS, cells, strict=True)
     return row(name, [tag("td", cell, data_label=label) for label, cell in labelled])
 
 
+def _final(run: RunLine, series: Sequence[RunLine]) -> Html:
+    """Return the Final of the leader, and how it went in the runs of the same eval file."""
+    if run.leader_final is None:
+        return tag("b", "—")
+    finals = [one.leader_final for one in series if one.leader_final is not None]
+    picture = None
+    if len(finals) > 1:
+        told = ", ".join(
+            f"run {one.id} {show(final)} ({model_name(one.leader or '')})"
+            for one, final in zip(series, finals, strict=True)
+        )
+        title = f"Final of the leader in {len(finals)} runs of {plain(run.name, 60)}"
+        picture = draw_sparkline(finals, title, told)
+    return join(tag("b", show(run.leader_final)), " ", picture)
+
+
 def _state(run: RunLine) -> Html:
-    race = join(" ", chip("race")) if run.is_race else None
+    race = None
+    if run.race is not None:
+        told = plain(describe_decision(run.race), 300)
+        race = join(" ", chip("race"), tag("small", told))
     if run.status == "complete":
         return join(chip("complete", "good"), race)
     if run.is_running:
@@ -118,8 +153,24 @@ def _answers(run: RunLine) -> Html:
         f"{run.answered} of {run.total}",
         tag("progress", value=run.answered, max=max(run.total, 1), aria_label="answered"),
         tag("small", f"{run.failed} failed", class_="bad") if run.failed else None,
+        [
+            tag("small", f"{model_name(one.model)}: {one.number} × {plain(one.why, 160)}")
+            for one in run.failures
+        ],
         tag("small", left) if left is not None else None,
     )
 
 
-ROUTES = (Route("GET", "/", show_runs, version=version_of_runs),)
+EXPORTED = (
+    "id", "name", "eval_file", "status", "started_at", "finished_at", "total", "answered", "failed",
+    "leader", "leader_final", "cost_usd", "judge_usd",
+)  # fmt: skip
+
+
+def runs_table(visit: Visit) -> PageTable:
+    """Return every run of the store."""
+    rows = [[getattr(run, name) for name in EXPORTED] for run in visit.results.runs()]
+    return PageTable("runs", EXPORTED, [rows])
+
+
+ROUTES = (Route("GET", "/", show_runs, version=version_of_runs, table=runs_table),)

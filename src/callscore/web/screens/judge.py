@@ -17,7 +17,9 @@ from callscore.results.review_queues import (
     audit_items,
     judge_agreement,
 )
-from callscore.web.screen import Answer, Page, Route, Visit, link
+from callscore.web.scored import check_scored
+from callscore.web.screen import Answer, Forbidden, Page, PageTable, Route, Visit, link
+from callscore.web.tables import export_links
 
 if TYPE_CHECKING:
     from callscore.judges.calibration import Calibration
@@ -45,6 +47,7 @@ def show_judge(visit: Visit) -> Answer:
             "p", "Agreement is shown when you have decided your part of the sample: ",
             link("audit queue", f"/runs/{run.id}/review/audit"), class_="note",
         ),
+        export_links(visit) if finished and found.metrics else None,
         _others(found),
         judge_section(source.card, visit.results.counts(run.id).verdicts),
     )  # fmt: skip
@@ -128,4 +131,29 @@ def _words(word: str) -> str:
     return plain(word, 80).replace("_", " ")
 
 
-ROUTES = (Route("GET", "/runs/{run}/judge", show_judge, "review"),)
+COLUMNS = ("metric", "drawn", "decided", "agreement", "kappa", "low", "high", "alpha", "state")
+
+
+def judge_table(visit: Visit) -> PageTable:
+    """Return agreement by metric; blind, as the page."""
+    check_scored(visit)
+    if not _has_finished(visit):
+        raise Forbidden("Agreement is shown when you have decided your part of the sample.")
+    return PageTable(
+        f"judge-{visit.run}",
+        COLUMNS,
+        [[_values(one) for one in judge_agreement(visit.results, visit.run).metrics]],
+    )
+
+
+def _values(one: MetricAgreement) -> Sequence[object]:
+    found = one.calibration
+    low, high = found.kappa_interval or (None, None)
+    alpha = None if found.people is None else found.people.alpha
+    return (
+        one.metric, one.drawn, found.n, found.accuracy, found.kappa, low, high, alpha,
+        found.shortfall or "calibrated",
+    )  # fmt: skip
+
+
+ROUTES = (Route("GET", "/runs/{run}/judge", show_judge, "review", table=judge_table),)

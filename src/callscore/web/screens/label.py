@@ -39,6 +39,7 @@ from callscore.web.screen import (
     element,
     link,
 )
+from callscore.web.tables import export_form
 
 KEYS = 9
 """Options that have a digit as their key; more become a list."""
@@ -104,7 +105,7 @@ def show_set(visit: Visit) -> Answer:
         "section",
         tag("p", link("All data sets", "/label")),
         tag("h1", f"Label data set {data.number}"),
-        tag("p", link("Your answers as a sheet", f"/label/{data.number}/sheet")),
+        export_form("Your answers as a sheet", f"/label/{data.number}/sheet"),
         table(("Call", "Your answers"), rows, "Calls"),
         _agreement(visit, data, book),
     )
@@ -118,14 +119,22 @@ def _agreement(visit: Visit, data: DataSet, book: LabelBook) -> Html:
     told: list[Child] = []
     if found is None:
         told.append(
-            tag("p", f"{show_count(len(finished), 'person')} finished. Agreement is shown to those "
-                "who have finished, once two have.", class_="note")
-        )  # fmt: skip
+            tag(
+                "p",
+                f"{_count_people(len(finished))} finished. Agreement is shown to those who have "
+                "finished, once two have.",
+                class_="note",
+            )
+        )
     else:
         told += _compared(data, book, found)
     if finished and visit.session.may("review"):
         told.append(_write_form(data))
     return tag("section", tag("h2", "Agreement"), told, id="agreement")
+
+
+def _count_people(number: int) -> str:
+    return "1 person has" if number == 1 else f"{number} people have"
 
 
 def _compared(data: DataSet, book: LabelBook, found: Agreement) -> list[Child]:
@@ -351,7 +360,7 @@ def download_sheet(visit: Visit) -> Answer:
 ROUTES = (
     Route("GET", "/label", show_sets, "label"),
     Route("GET", "/label/{set}", show_set, "label"),
-    Route("GET", "/label/{set}/sheet", download_sheet, "label"),
+    Route("POST", "/label/{set}/sheet", download_sheet, "label", writes="log"),
     Route("POST", "/label/{set}/resolve", resolve, "review", writes="data"),
     Route("POST", "/label/{set}/write", write_cases, "review", writes="data"),
     Route("GET", "/label/{set}/{call}", show_call, "label", query=LabelQuery),

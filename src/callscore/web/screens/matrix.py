@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -12,9 +12,7 @@ from callscore.report.html.page import MARKS
 from callscore.report.html.parts import chip, model_name, status_word
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show, show_count, show_money
-from callscore.report.query_rows import csv_chunks
 from callscore.report.safe_text import plain
-from callscore.report.xlsx import table_chunks
 from callscore.results.port import (
     MatrixCell,
     MatrixPage,
@@ -25,7 +23,9 @@ from callscore.results.port import (
 )
 from callscore.web.page import choice, field, not_scored
 from callscore.web.query import encode_query
-from callscore.web.screen import Answer, Download, Page, Route, Visit, element, link
+from callscore.web.scored import check_scored
+from callscore.web.screen import Answer, Page, PageTable, Route, Visit, element, link
+from callscore.web.tables import export_links
 
 SHOWN = {"all": "All"} | {word: MARKS[word] for word in MARKS if word} | {"delta": "Far apart"}
 SORTED = {
@@ -47,7 +47,6 @@ class MatrixParameters(MatrixQuery, frozen=True):
     """The query of the matrix; Case has it too, to know what comes next."""
 
     cols: Sequence[str] = ()
-    format: Literal["html", "csv", "xlsx"] = "html"
 
 
 class CaseParameters(MatrixParameters, frozen=True):
@@ -71,13 +70,13 @@ def case_url(run: int, place: int, given: MatrixParameters, **changes: Any) -> s
     kept = {
         name: value
         for name, value in msgspec.structs.asdict(given).items()
-        if name not in ("after", "cols", "format", "at", "item", "seek")
+        if name not in ("after", "cols", "at", "item", "seek")
     }
     return f"/runs/{run}/cases/{place}{encode_query(CaseParameters(**(kept | changes)))}"
 
 
 def show_matrix(visit: Visit) -> Answer:
-    """Return a page of the matrix, or all of it as a file."""
+    """Return a page of the matrix."""
     run = visit.run_line()
     given = visit.query_as(MatrixParameters)
     for name in given.cols:
@@ -85,8 +84,6 @@ def show_matrix(visit: Visit) -> Answer:
             raise QueryError(f"cols={plain(name, 60)!r}: expected one of {', '.join(COLUMNS)}")
     if visit.results.scored(run.id).source is None:
         return waiting_page(visit, run)
-    if given.format != "html":
-        return _export(visit, given)
     page = visit.results.matrix(run.id, given)
     rows = _rows(visit, given, page)
     main = join(tag("h1", "Matrix", class_="unseen"), _filters(visit, given, page), rows)
@@ -97,6 +94,7 @@ def show_matrix(visit: Visit) -> Answer:
         tab="matrix",
         fragments={"rows": rows},
         push_url=visit.url(),
+        searches=True,
     )
 
 
@@ -288,17 +286,13 @@ def _reason(slug: str) -> str:
 
 
 def _pager(visit: Visit, given: MatrixParameters, page: MatrixPage) -> Html:
-    exports = [
-        link(label, visit.url(format=kind, after=""))
-        for kind, label in (("csv", "CSV"), ("xlsx", "Excel"))
-    ]
     return tag(
         "nav",
         link("First page", visit.url(after="")) if given.after else None,
         link("Next page", visit.url(after=page.after), data_key="j", rel="next")
         if page.after
         else None,
-        tag("span", "All of it as ", join(exports[0], " or ", exports[1]), class_="note"),
+        export_links(visit),
         class_="pager",
         aria_label="Pages",
     )
@@ -308,17 +302,15 @@ HEADINGS = ("case_id", "call_id", "task", "lang", "turns", "expected")
 OF_MODEL = ("status", "score", "reasons")
 
 
-def _export(visit: Visit, given: MatrixParameters) -> Answer:
+def matrix_table(visit: Visit) -> PageTable:
+    """Return every row of the filter."""
+    given = visit.query_as(MatrixParameters)
+    check_scored(visit)
     query = msgspec.structs.replace(given, after="")
     first = visit.results.matrix(visit.run, query)
     models = [one for one in first.models if not given.model or one in given.model]
     columns = [*HEADINGS, *(f"{model} {name}" for model in models for name in OF_MODEL)]
-    batches = _batches(visit, query, first, models)
-    name = f"matrix-{visit.run}.{given.format}"
-    if given.format == "csv":
-        return Download(name, "text/csv; charset=utf-8", csv_chunks(columns, batches))
-    media = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-    return Download(name, media, table_chunks("Matrix", columns, batches))
+    return PageTable(f"matrix-{visit.run}", columns, _batches(visit, query, first, models))
 
 
 def _batches(
@@ -343,4 +335,6 @@ def _exported(row: MatrixRow, models: Sequence[str]) -> Sequence[object]:
     return values
 
 
-ROUTES = (Route("GET", "/runs/{run}/matrix", show_matrix, query=MatrixParameters),)
+ROUTES = (
+    Route("GET", "/runs/{run}/matrix", show_matrix, query=MatrixParameters, table=matrix_table),
+)

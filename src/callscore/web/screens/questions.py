@@ -20,9 +20,10 @@ from callscore.report.source import ReportSource
 from callscore.results.port import QueryError
 from callscore.web.page import empty
 from callscore.web.query import encode_query
-from callscore.web.scored import version_of_run, with_source
-from callscore.web.screen import Answer, Route, Visit, link
+from callscore.web.scored import check_scored, version_of_run, with_source
+from callscore.web.screen import Answer, PageTable, Route, Visit, link
 from callscore.web.screens.matrix import CaseParameters
+from callscore.web.tables import export_links
 
 MAX_CALLS = 500
 NOTE = "People in rows, the model in columns; a number is a link to its calls."
@@ -47,12 +48,7 @@ def show_questions(visit: Visit) -> Answer:
 def _calls(visit: Visit, source: ReportSource) -> Html:
     """Return what people and a model said to a question, and the calls of a pair of words."""
     query = visit.query_as(QuestionQuery)
-    models = [model.model for model in source.card.models]
-    if query.model not in models:
-        raise QueryError(f"model={plain(query.model, 60)!r}: expected one of {', '.join(models)}")
-    calls = question_calls(source.cases, source.provenance.settings, query.question, query.model)
-    if not calls:
-        raise QueryError(f"question={plain(query.question, 60)!r}: the run has no answer to it")
+    calls = _calls_of(query, source)
     chosen = [one for one in calls if _is_chosen(one, query)]
     words = list(dict.fromkeys([*(one.expected for one in calls), *(one.given for one in calls)]))
     rows = [
@@ -73,15 +69,22 @@ def _calls(visit: Visit, source: ReportSource) -> Html:
         "section",
         tag("p", link("All questions", visit.path)),
         tag("h1", f"{plain(query.question, 60)} · {model_name(query.model)}"),
-        tag(
-            "p",
-            "People in rows, the model in columns; a number is a link to its calls.",
-            class_="note",
-        ),
+        tag("p", NOTE, class_="note"),
         table(["people ↓ model →", *(plain(one, 40) for one in words)], rows, "Words", "matrix"),
         tag("output", f"{show_count(len(chosen), 'call')} {asked}", class_="count"),
         table(("Call", "People", "Model"), listed, "Calls") if listed else None,
+        export_links(visit),
     )
+
+
+def _calls_of(query: QuestionQuery, source: ReportSource) -> Sequence[QuestionCall]:
+    models = [model.model for model in source.card.models]
+    if query.model not in models:
+        raise QueryError(f"model={plain(query.model, 60)!r}: expected one of {', '.join(models)}")
+    calls = question_calls(source.cases, source.provenance.settings, query.question, query.model)
+    if not calls:
+        raise QueryError(f"question={plain(query.question, 60)!r}: the run has no answer to it")
+    return calls
 
 
 def _is_chosen(call: QuestionCall, query: QuestionQuery) -> bool:
@@ -118,11 +121,38 @@ def _questions(visit: Visit, source: ReportSource) -> Html:
     ]
     if not any(sections):
         return empty("This run has no QA form and no sentiment.", "callscore validate cases.jsonl")
-    return join(sections)
+    return join(sections[0], export_links(visit) if sections[0] else None, sections[1:])
+
+
+COUNTS = ("asked", "agreed", "false_pass", "false_fail", "not_applicable", "unanswered")
+
+
+def questions_table(visit: Visit) -> PageTable:
+    """Return one row per question and model; of one question, one row per call."""
+    query, source = visit.query_as(QuestionQuery), check_scored(visit)
+    name = f"questions-{visit.run}"
+    if query.question:
+        calls = [one for one in _calls_of(query, source) if _is_chosen(one, query)]
+        rows: list[Sequence[object]] = [[one.case_id, one.expected, one.given] for one in calls]
+        return PageTable(name, ("case_id", "people", "model"), [rows])
+    rows = [
+        [
+            question.id, question.shown.section, question.shown.text, model,
+            *(getattr(counts, count) for count in COUNTS),
+        ]
+        for question in visit.results.counts(visit.run).questions.worst_first()
+        for model, counts in question.models.items()
+    ]  # fmt: skip
+    return PageTable(name, ("question", "section", "text", "model", *COUNTS), [rows])
 
 
 ROUTES = (
     Route(
-        "GET", "/runs/{run}/questions", show_questions, query=QuestionQuery, version=version_of_run
+        "GET",
+        "/runs/{run}/questions",
+        show_questions,
+        query=QuestionQuery,
+        version=version_of_run,
+        table=questions_table,
     ),
 )

@@ -4,32 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
 from callscore.core.errors import UsageError
 from callscore.core.events import EventConflict, GivenReview, Review
-from callscore.report.details.decoded_case import DecodedCase, decode_case
-from callscore.report.details.form_marks import MarkReader
-from callscore.report.details.gold_audit import FieldVotes
-from callscore.report.html.case import Focus, comparison_table, transcript_section
-from callscore.report.html.parts import chip, model_name, row, table
-from callscore.report.markup import Child, Html, join, tag
+from callscore.report.markup import Child, Html, tag
 from callscore.report.numbers import show, show_count
 from callscore.report.safe_text import plain
-from callscore.results.gold import GoldEvent, noted_fields, read_notes
-from callscore.results.port import QueryError, RunLine, VerdictFilter
+from callscore.results.port import QueryError, RunLine
 from callscore.results.review_log import AUDIT
-from callscore.results.review_queues import (
-    DOUBTS,
-    LEASE_S,
-    OPEN,
-    audit_items,
-    audit_key,
-    draw_audit,
-    next_item,
-    next_open_item,
-    stale_items,
-)
+from callscore.results.review_queues import DOUBTS, LEASE_S, audit_items, draw_audit
 from callscore.results.reviews import (
     ItemKey,
     ReviewedItem,
@@ -40,6 +22,8 @@ from callscore.results.reviews import (
     write_review,
 )
 from callscore.web.page import notice
+from callscore.web.queues import QUEUES, ReviewQuery, doubted, next_of, number_left, queue_table
+from callscore.web.review_item import draft_name, render_item, verdict_words
 from callscore.web.screen import (
     Answer,
     Conflict,
@@ -47,41 +31,19 @@ from callscore.web.screen import (
     Forbidden,
     NotFound,
     Page,
+    PageTable,
     Redirect,
     Route,
     Visit,
     element,
     link,
 )
-from callscore.web.screens.matrix import MatrixParameters, case_url
+from callscore.web.tables import export_form, export_links
 
-QUEUES = {
-    "disputed": "Judges or people disagree.",
-    "gates": "Verdicts that decide a gate.",
-    "injection": "Replies that may give orders to the judge.",
-    OPEN: "Items without a verdict: the metrics that need it have no value yet.",
-    DOUBTS: "References that people doubt, and verdicts on a reference that has changed since.",
-    AUDIT: "A random sample, decided blind. Agreement with the judge comes from it alone.",
-}
 FOLLOWS = "The whole run is scored again in the background; its values follow."
-MAX_DRAW = 10_000
 LEASE_MINUTES = round(LEASE_S / 60)
-KEYS = 9
-WORDS_OF_KEYS = (
-    (", named in compare_with,", ""),
-    ("compare_with", "the reference"),
-    ("expected_outcome", "the reference"),
-    ("model_output", "the answer"),
-)
-
-
-class ReviewQuery(msgspec.Struct, frozen=True):
-    """Which verdicts, after which row; `saved` is the event that was just written."""
-
-    metric: str = ""
-    model: str = ""
-    after: int = 0
-    saved: int = 0
+MAX_DRAW = 10_000
+MAX_DIGITS = 9
 
 
 def show_queue(visit: Visit, queue: str) -> Answer:
@@ -90,7 +52,7 @@ def show_queue(visit: Visit, queue: str) -> Answer:
     query = visit.query_as(ReviewQuery)
     if visit.results.scored(run.id).source is None:
         return Page("Review", tag("p", "The run has no scores yet."), run, "review")
-    key, after = _next(visit, queue, query)
+    key, after = next_of(visit, queue, query)
     item = None if key is None else item_of(visit.results, run.id, key)
     main = tag(
         "section",
@@ -100,7 +62,9 @@ def show_queue(visit: Visit, queue: str) -> Answer:
         _saved(visit, run, query.saved),
         _draw_form(visit, queue),
         _doubts(visit, run) if queue == DOUBTS else None,
-        _nothing(visit, queue, after) if item is None else _item(visit, item, queue, after),
+        _nothing(visit, queue, after) if item is None else render_item(visit, item, queue, after),
+        export_links(visit),
+        export_form("Verdicts of people as a file", f"/runs/{run.id}/export/verdicts"),
     )
     return Page("Review", main, run=run, tab="review")
 
@@ -125,7 +89,7 @@ def _doubts(visit: Visit, run: RunLine) -> Html | None:
             [tag("q", plain(event.note.reason, 300), dir="auto") for event in events[-1:]
              if event.note.reason],
             tag("small", f" {plain(events[-1].author, 40)}"))
-        for one, events in _doubted(visit, run)
+        for one, events in doubted(visit, run)
     ]  # fmt: skip
     if not items:
         return None
@@ -133,70 +97,17 @@ def _doubts(visit: Visit, run: RunLine) -> Html | None:
     return tag("section", tag("h2", "Doubted references"), tag("ul", items), tag("p", decide))
 
 
-def _doubted(visit: Visit, run: RunLine) -> list[tuple[FieldVotes, Sequence[GoldEvent]]]:
-    source = visit.results.scored(run.id).source
-    notes = read_notes(visit.site.store).values()
-    doubts = [events for events in notes if events[-1].note.action == "doubt"]
-    return [] if source is None else list(noted_fields(visit.results, run.id, source, doubts))
-
-
-def _number_left(visit: Visit, run: RunLine, queue: str) -> int:
-    """How many entries of a queue wait."""
-    if queue == AUDIT:
-        drawn = audit_items(visit.results, run.id)
-        return sum(visit.session.author not in one.people for one in drawn)
-    if queue == DOUBTS:
-        return len(_doubted(visit, run)) + len(stale_items(visit.results, run.id))
-    wanted = VerdictFilter(queue=queue, unreviewed=True, limit=1)  # type: ignore[arg-type]
-    return visit.results.verdict_items(run.id, wanted).total
-
-
-def _next(visit: Visit, queue: str, query: ReviewQuery) -> tuple[ItemKey | None, int]:
-    def may_have(item: ItemKey) -> bool:
-        return visit.site.leases.take(visit.session.author, visit.run, item)
-
-    if queue == DOUBTS:
-        stale = stale_items(visit.results, visit.run)
-        for at in range(query.after, len(stale)):
-            key = stale[at].key(visit.results, visit.run)
-            if key is not None and may_have(key):
-                return key, at + 1 if at + 1 < len(stale) else 0
-        return None, 0
-    if queue != AUDIT:
-        wanted = VerdictFilter(
-            queue=queue,  # type: ignore[arg-type]  # one of QUEUES
-            metric=query.metric,
-            model=query.model,
-            after=query.after,
-        )
-        find = next_open_item if queue == OPEN else next_item
-        return find(visit.results, visit.run, wanted, may_have)
-    left = [
-        (number, one)
-        for number, one in enumerate(audit_items(visit.results, visit.run), start=1)
-        if visit.session.author not in one.people and number > query.after
-    ]
-    for number, one in left:
-        key = audit_key(visit.results, visit.run, one.drawn)
-        if key is not None and query.metric in ("", key.metric):
-            return key, number if number != left[-1][0] else 0
-    return None, 0
-
-
 def _tabs(visit: Visit, run: RunLine, here: str) -> Html:
     links = []
     for queue in QUEUES:
         # Doubts are found by looking at every review: 1.8 s of CPU for 5,000 of them.
         is_counted = queue != DOUBTS or here == DOUBTS
-        words = f"{queue} {_number_left(visit, run, queue)}" if is_counted else queue
+        words = f"{queue} {number_left(visit, run, queue)}" if is_counted else queue
         current = "true" if queue == here else None
         links.append(
             link(words, f"/runs/{run.id}/review/{queue}", class_="filter", aria_current=current)
         )
-    return join(
-        tag("nav", links, class_="kinds", aria_label="Queues"),
-        tag("p", link("Verdicts of people as a file", f"/runs/{run.id}/export/verdicts")),
-    )
+    return tag("nav", links, class_="kinds", aria_label="Queues")
 
 
 def _draw_form(visit: Visit, queue: str) -> Html | None:
@@ -225,8 +136,8 @@ def _saved(visit: Visit, run: RunLine, seq: int) -> Html | None:
     if review.action == "withdraw":
         told: list[Child] = ["Taken back."]
     else:
-        judged = f" The judge had said: {_words(review.judged)}." if review.judged else ""
-        told = [f"Saved: {_words(review.word)}.{judged} "]
+        judged = f" The judge had said: {verdict_words(review.judged)}." if review.judged else ""
+        told = [f"Saved: {verdict_words(review.word)}.{judged} "]
     if place is not None:
         told += [link("The case now", f"/runs/{run.id}/cases/{place}"), ". ", _finals(visit, run)]
     undo = None
@@ -238,7 +149,7 @@ def _saved(visit: Visit, run: RunLine, seq: int) -> Html | None:
             action=f"{visit.path}/undo",
             method="post",
         )
-    return tag("div", notice(told), undo, data_saved=_draft(visit, review))
+    return tag("div", notice(told), undo, data_saved=draft_name(visit, review))
 
 
 def _finals(visit: Visit, run: RunLine) -> str:
@@ -257,134 +168,6 @@ def _finals(visit: Visit, run: RunLine) -> str:
 
 def _find(visit: Visit, seq: int) -> GivenReview | None:
     return visit.results.reviews().given(seq)
-
-
-def _draft(visit: Visit, review: Review) -> str:
-    return f"{visit.run}:{review.subject.hex()}:{visit.session.author}"
-
-
-def _item(visit: Visit, item: ReviewedItem, queue: str, after: int) -> Html:
-    """The item with its transcript, the answer of the model, and the words."""
-    key = item.key
-    case = _case_of(item)
-    focus = Focus(item.base.source, key.item)
-    blind = queue == AUDIT
-    name = plain(item.view.case.id, 80)
-    address = case_url(visit.run, key.place, MatrixParameters(), item=key.item)
-    steps = [link("next ›", visit.url(after=after, saved=0), data_key="j")] if after else []
-    return tag(
-        "div",
-        tag(
-            "div",
-            tag("h2", plain(key.metric, 80), " · ", plain(key.item, 80)),
-            chip(model_name(key.model)) if not blind else None,
-            tag("nav", steps, link(name, address) if not blind else name, aria_label="Items"),
-            class_="case-head",
-        ),
-        tag(
-            "div",
-            transcript_section(case, key.place, focus),
-            tag(
-                "div",
-                _question(visit, item, queue),
-                None if blind else _history(item.history, "History of this item"),
-                _earlier(visit, key) if queue == DOUBTS else None,
-                tag("h2", "Expected and given"),
-                comparison_table(case, MarkReader({}).marks(case), focus),
-                class_="answers",
-            ),
-            class_="body",
-        ),
-    )
-
-
-def _case_of(item: ReviewedItem) -> DecodedCase:
-    """The case with the answer in question alone; of its verdicts, the one in question."""
-    answers = [
-        msgspec.structs.replace(
-            answer, verdicts=[one for one in answer.verdicts if one.item == item.key.item]
-        )
-        for answer in item.view.answers
-        if (answer.model, answer.run) == (item.key.model, item.key.rep)
-    ]
-    return decode_case(msgspec.structs.replace(item.view, answers=answers))
-
-
-def _in_words(question: str) -> str:
-    """The question of a rubric for people: a judge knows the parts of its request by keys."""
-    for key, words in WORDS_OF_KEYS:
-        question = question.replace(key, words)
-    return question
-
-
-def _question(visit: Visit, item: ReviewedItem, queue: str) -> Html:
-    base = item.base
-    blind = queue == AUDIT
-    prior = item.prior(visit.session.author if blind else None)
-    asks = _in_words(item.rubric.question) if item.rubric is not None else base.metric
-    chosen = visit.form.get("word", "")
-    buttons = []
-    for digit, word in enumerate(item.words, start=1):
-        means = item.rubric.words.get(word, "") if item.rubric is not None else ""
-        shortcut = tag("kbd", digit) if digit <= KEYS else None
-        buttons.append(
-            tag("button", shortcut, " ", _words(word), name="word", value=word, title=means,
-                data_key=str(digit) if digit <= KEYS else None,
-                aria_pressed="true" if word == chosen else None)
-        )  # fmt: skip
-    reason = "Reason" if blind else "Reason, if your word is another one"
-    hidden: dict[str, str | int] = {
-        "place": item.key.place,
-        "model": item.key.model,
-        "rep": item.key.rep,
-        "metric": item.key.metric,
-        "item": item.key.item,
-        "prior": prior,
-    }
-    fields = [tag("input", type="hidden", name=name, value=of) for name, of in hidden.items()]
-    return element(
-        "form",
-        tag("h2", asks, dir="auto"),
-        tag("blockquote", plain(base.text, 2_000), dir="auto") if base.text else None,
-        tag("p", "Quote: ", tag("q", plain(base.quote, 600), dir="auto"))
-        if base.quote and not blind
-        else None,
-        fields,
-        tag("div", buttons, class_="options") if not visit.site.read_only else None,
-        tag("label", reason, " ",
-            tag("textarea", visit.form.get("note", ""), name="note", rows=2, dir="auto",
-                data_key="o")),
-        action=f"/runs/{visit.run}/review/{queue}",
-        method="post",
-        class_="question",
-        data_draft=_draft(visit, base),
-    )  # fmt: skip
-
-
-def _earlier(visit: Visit, key: ItemKey) -> Html | None:
-    """What people said when the reference was another one; it does not count."""
-    found = (
-        one.standing
-        for one in stale_items(visit.results, visit.run)
-        if one.key(visit.results, visit.run) == key
-    )
-    return _history(next(found, ()), "Said about another reference: does not count")
-
-
-def _history(reviews: Sequence[GivenReview], title: str) -> Html | None:
-    """Reviews of the item, the newest last."""
-    if not reviews:
-        return None
-    rows = [
-        row(plain(one.event.author, 60), [one.event.at, one.review.action, _words(one.review.word),
-                                          plain(one.review.note, 600)])
-        for one in reviews
-    ]  # fmt: skip
-    return table(("Person", "When", "What", "Word", "Reason"), rows, title)
-
-
-def _words(word: str) -> str:
-    return plain(word, 80).replace("_", " ")
 
 
 def save_review(visit: Visit, queue: str) -> Answer:
@@ -422,20 +205,21 @@ def _is_drawn(visit: Visit, item: ReviewedItem) -> bool:
 def _both_texts(conflict: EventConflict, mine: Review) -> str:
     theirs = conflict.newest.read(Review)
     return (
-        f"{conflict.newest.author} has decided this item meanwhile: {_words(theirs.word)}"
-        f"{': ' + theirs.note if theirs.note else ''}. Yours was not saved: {_words(mine.word)}"
-        f"{': ' + mine.note if mine.note else ''}. Open the queue again to decide about both."
+        f"{conflict.newest.author} has decided this item meanwhile: {verdict_words(theirs.word)}"
+        f"{': ' + theirs.note if theirs.note else ''}. Yours was not saved: "
+        f"{verdict_words(mine.word)}{': ' + mine.note if mine.note else ''}. "
+        "Open the queue again to decide about both."
     )
 
 
 def _ask_reason(visit: Visit, item: ReviewedItem, queue: str, why: str) -> Page:
     """The same item again, with the chosen word and a request for the reason."""
-    judged = _words(item.base.judged) or "nothing"
+    judged = verdict_words(item.base.judged) or "nothing"
     main = tag(
         "section",
         tag("h1", "Review"),
         notice(f"The judge said: {judged}. {why[:1].upper()}{why[1:]}; nothing was saved yet."),
-        _item(visit, item, queue, 0),
+        render_item(visit, item, queue, 0),
     )
     return Page("Review", main, run=visit.run_line(), tab="review", status=422)
 
@@ -449,7 +233,7 @@ def _posted(visit: Visit) -> ReviewedItem:
 
 def _number(visit: Visit, name: str, least: int = 1) -> int:
     raw = visit.form.get(name, "")
-    if not (raw.isascii() and raw.isdecimal()) or len(raw) > KEYS or int(raw) < least:
+    if not (raw.isascii() and raw.isdecimal()) or len(raw) > MAX_DIGITS or int(raw) < least:
         raise QueryError(f"{name}={plain(raw, 20)!r}: expected a whole number from {least}")
     return int(raw)
 
@@ -507,6 +291,9 @@ def _routes_of(queue: str) -> Sequence[Route]:
     def show(visit: Visit) -> Answer:
         return show_queue(visit, queue)
 
+    def list_all(visit: Visit) -> PageTable:
+        return queue_table(visit, queue)
+
     def save(visit: Visit) -> Answer:
         return save_review(visit, queue)
 
@@ -514,7 +301,7 @@ def _routes_of(queue: str) -> Sequence[Route]:
         return undo(visit, queue)
 
     return (
-        Route("GET", path, show, "review", query=ReviewQuery),
+        Route("GET", path, show, "review", query=ReviewQuery, table=list_all),
         Route("POST", path, save, "review"),
         Route("POST", f"{path}/undo", take_back, "review"),
     )
@@ -523,5 +310,5 @@ def _routes_of(queue: str) -> Sequence[Route]:
 ROUTES = (
     *(route for queue in QUEUES for route in _routes_of(queue)),
     Route("POST", f"/runs/{{run}}/review/{AUDIT}/draw", draw, "review"),
-    Route("GET", "/runs/{run}/export/verdicts", download_verdicts, "review"),
+    Route("POST", "/runs/{run}/export/verdicts", download_verdicts, "review", writes="log"),
 )

@@ -8,9 +8,10 @@ from callscore.report.html.scorecard_section import scorecard_section, tasks_sec
 from callscore.report.markup import Child, Html, join
 from callscore.report.source import ReportSource
 from callscore.scorecard.template import TemplateRow
-from callscore.web.scored import version_of_run, with_source
-from callscore.web.screen import Answer, Route, Visit, link
+from callscore.web.scored import check_scored, version_of_run, with_source
+from callscore.web.screen import Answer, PageTable, Route, Visit, link
 from callscore.web.screens.matrix import matrix_url
+from callscore.web.tables import export_links
 
 
 def show_scorecard(visit: Visit) -> Answer:
@@ -30,6 +31,7 @@ def _scorecard(visit: Visit, source: ReportSource) -> Html:
     models = [model.model for model in source.card.models]
     return join(
         scorecard_section(source.card, source.template, label),
+        export_links(visit),
         ranks_section(source.card),
         slices_section(counts.slices, models),
         tasks_section(source.card, source.template),
@@ -37,4 +39,19 @@ def _scorecard(visit: Visit, source: ReportSource) -> Html:
     )
 
 
-ROUTES = (Route("GET", "/runs/{run}/scorecard", show_scorecard, version=version_of_run),)
+def scorecard_table(visit: Visit) -> PageTable:
+    """Return one row per model and value."""
+    rows = check_scored(visit).card.to_rows()
+    columns = list(rows[0]) if rows else []
+    return PageTable(f"scorecard-{visit.run}", columns, [[list(row.values()) for row in rows]])
+
+
+ROUTES = (
+    Route(
+        "GET",
+        "/runs/{run}/scorecard",
+        show_scorecard,
+        version=version_of_run,
+        table=scorecard_table,
+    ),
+)

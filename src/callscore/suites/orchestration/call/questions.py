@@ -1,13 +1,14 @@
-"""Questions about argument values that code cannot compare, and the sources of verdicts."""
+"""Questions about argument values that code cannot compare, and the verdicts on them (C-115)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from callscore.core.judging import Question, Verdict
-from callscore.core.scenarios import VerdictKey
+from callscore.core.scenarios import GivenVerdict, StepVerdicts, VerdictKey
 from callscore.core.task import SCENARIO
+from callscore.core.verdict_rules import BY_CODE
 
 METRIC = "orchestration.argument_value"
 """The metric of verdicts on argument values."""
@@ -88,3 +89,40 @@ class JudgedVerdicts:
 def same_meaning(item: str, predicted: str, expected: str) -> Question:
     """The question whether two values of one argument mean the same."""
     return Question(METRIC, item, text=predicted, reference=expected, offered=OFFERED)
+
+
+def verdicts_from_files(
+    verdicts: Sequence[GivenVerdict], model: str, lang: str
+) -> RecordedVerdicts:
+    """The verdicts from files on one model in one language; those without a model apply to all."""
+    return RecordedVerdicts(
+        {
+            (each.case_id, each.run, each.verdict.item): each.verdict
+            for each in verdicts
+            if each.model in (None, model) and each.case_id.partition("/")[0] == lang
+        }
+    )
+
+
+def judged_keys(
+    verdicts: Sequence[GivenVerdict], model: str, judged: StepVerdicts | None
+) -> frozenset[VerdictKey]:
+    """The values that a judging model decides for one model, now or in a file        STATS §5"""
+    found = {
+        (each.case_id, each.run, each.verdict.item): each.judged
+        for each in verdicts
+        if each.model in (None, model)
+    }
+    for key, verdict in judged.verdicts.items() if judged is not None else ():
+        found.setdefault(key, not verdict.approximate and verdict.by != BY_CODE)
+    return frozenset(key for key, is_judged in found.items() if is_judged)
+
+
+def verdict_source(verdicts: Sequence[GivenVerdict]) -> str:
+    """The source of verdicts from files, as in the signature of a result (C-126)."""
+    return "verdicts" if verdicts else "none"
+
+
+def add_judge_verdicts(recorded: RecordedVerdicts, judged: StepVerdicts | None) -> VerdictSource:
+    """The verdicts from files, then those of the judge."""
+    return recorded if judged is None else VerdictChain(recorded, RecordedVerdicts(judged.verdicts))

@@ -1,13 +1,20 @@
-"""Calls that the schema of their own tool refuses: an error kind of its own        C-141"""
+"""Differences of a step, and calls that the schema of their own tool refuses        C-141"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from callscore.core.case import Tool
-from callscore.suites.orchestration.call.difference import Difference
 from callscore.suites.orchestration.scenario.model import DecodedCall
+
+
+class Difference(NamedTuple):
+    """One difference from the expected step: its kind in the error taxonomy, and where it is."""
+
+    kind: str
+    detail: str
+
 
 SCHEMA_VIOLATION = "schema_violation"
 

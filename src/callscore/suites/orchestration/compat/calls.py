@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from callscore.metrics.classification import counts
+from callscore.metrics.classification import counts, f1_or_one
 from callscore.suites.orchestration.call.questions import VerdictSource
 from callscore.suites.orchestration.compat.compare import (
     ComparisonContext,
@@ -20,7 +20,6 @@ from callscore.suites.orchestration.compat.compare import (
 )
 from callscore.suites.orchestration.compat.plan import CRASHES
 from callscore.suites.orchestration.decision.confusion import Confusion
-from callscore.suites.orchestration.multiset_f1 import f1_or_one
 from callscore.suites.orchestration.spec import spec
 
 AWAITING = "AWAITING_USER_INPUT"

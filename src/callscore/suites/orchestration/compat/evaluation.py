@@ -25,7 +25,7 @@ from callscore.suites.orchestration.decision.confusion import (
     rejection_type_accuracy,
 )
 from callscore.suites.orchestration.overall import KeyMetrics, OverallStatistics
-from callscore.suites.orchestration.plan.similarity import step_score
+from callscore.suites.orchestration.plan.measures import step_score
 from callscore.suites.orchestration.rows import CallRow, PlanRow, ResultRow, mean_call, mean_plan
 from callscore.suites.orchestration.scenario.output_file import OUR_FORM, read_recording
 from callscore.suites.orchestration.spec import spec

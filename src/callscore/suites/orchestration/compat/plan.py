@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from callscore.metrics.graphs import Graph, Substitution, similarity, size
 from callscore.suites.orchestration.compat.edit_cost import TOLERANCE, has_loop, public_cost
 from callscore.suites.orchestration.compat.plan_text import extract_plan
-from callscore.suites.orchestration.plan.similarity import (
+from callscore.suites.orchestration.plan.measures import (
     PlanSimilarity,
     component_cost,
     component_similarity,

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from callscore.core import strict_json
+from callscore.suites.orchestration.plan.lenient_json import strip_think_block
 from callscore.suites.orchestration.scenario.model import (
     AWAITING,
     GENERAL,
@@ -17,10 +18,17 @@ from callscore.suites.orchestration.scenario.model import (
     RejectionType,
 )
 from callscore.suites.orchestration.scenario.output_file import RecordedReply
-from callscore.suites.orchestration.think_block import strip_think_block
 
 REPEATS_PLAN = "repeats_plan"
 """Why a sub-agent decided nothing: it wrote a plan, like the one that it sees in the history."""
+ASKED_IN_WORDS = "asked_in_words"
+_QUESTION = re.compile(r"[?？؟՞፧](?=[\s\"'”’»)*_]|$)")  # noqa: RUF001
+_REQUEST = re.compile(
+    r"\b(?:please|kindly) (?:also )?(?:provide|tell|give|confirm|share|enter|specify|send|choose|"
+    r"select|let me know|reply)\b|\b(?:let me know|tell me) (?:which|what|when|where|who|how|if|"
+    r"whether|your|the)\b",
+    re.IGNORECASE,
+)
 _KEY = re.compile(r"""(?:^|[{,])[ \t]*+["']?([\w-]++)["']?[ \t]*+:""", re.MULTILINE)
 _WORKFLOW = "workflow_"
 _STATUS_TAG = re.compile(r"<status>\s*(\w+)\s*</status>", re.IGNORECASE)
@@ -38,6 +46,7 @@ class Rejection(msgspec.Struct, frozen=True):
     """Reject, with the stated type."""
 
     type: RejectionType
+    flags: tuple[str, ...] = ()
 
 
 class NoDecision(msgspec.Struct, frozen=True):
@@ -50,7 +59,10 @@ Prediction = ToolCalls | Rejection | NoDecision
 
 
 def read_prediction(reply: RecordedReply | None) -> Prediction:
-    """A well-formed call wins, then a rejection marker, else FAILED        C-105"""
+    """A well-formed call wins, then a rejection marker, else FAILED        C-105
+
+    Where a reply may ask back in words, text that asks for something is AWAITING_USER_INPUT  C-142
+    """
     if reply is None:
         return NoDecision("no_answer")
     calls, malformed = read_calls(reply.tool_calls)
@@ -66,7 +78,14 @@ def read_prediction(reply: RecordedReply | None) -> Prediction:
         return NoDecision("malformed_call")
     if any(_is_workflow(found[1]) for found in _KEY.finditer(text)):
         return NoDecision(REPEATS_PLAN)
+    if reply.asking_back and asks_for_something(text):
+        return Rejection(AWAITING, (ASKED_IN_WORDS,))
     return NoDecision("plain_text" if text.strip() else "empty_answer")
+
+
+def asks_for_something(text: str) -> bool:
+    """Whether a sentence ends with a question mark of any script, or is a request in English"""
+    return _QUESTION.search(text) is not None or _REQUEST.search(text) is not None
 
 
 def _is_workflow(key: str) -> bool:

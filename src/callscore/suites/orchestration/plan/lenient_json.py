@@ -1,4 +1,4 @@
-"""Parses JSON with the deviations that models write, and names each deviation.
+"""Parses JSON with the deviations that models write, and names each deviation; think blocks.
 
 Accepted besides JSON: a comma before a closing bracket, Python's quotes and literals, keys and
 words without quotes, line breaks inside a string, comments (C-128). Text after the value is
@@ -184,3 +184,11 @@ def _unescape(text: str) -> str:
 def _character(escape: re.Match[str]) -> str:
     code = escape.group(1) or escape.group(2)
     return chr(int(code, 16)) if code else _ESCAPED.get(escape.group(3), escape.group(3))
+
+
+def strip_think_block(text: str) -> str:
+    """The text after the last `</think>`, without a block that is never closed        C-105"""
+    if "think>" not in text:
+        return text
+    answer = text.rsplit("</think>", 1)[-1]
+    return answer.split("<think>", 1)[0]

@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from callscore.core.case import Malformed
-from callscore.suites.orchestration.plan.lenient_json import KINDS, read_lenient_json
+from callscore.suites.orchestration.plan.lenient_json import (
+    KINDS,
+    read_lenient_json,
+    strip_think_block,
+)
 from callscore.suites.orchestration.plan.model import PlannedStep, Workflow, WorkflowPlan
-from callscore.suites.orchestration.think_block import strip_think_block
 from callscore.suites.orchestration.yaml_text import read_strict
 
 UNKNOWN_STATUS = "UNK"

@@ -13,7 +13,6 @@ from callscore.core.case import Case, Message, Prompt, Turn
 from callscore.core.task import SCENARIO
 from callscore.suites.orchestration.scenario.annotation import rejection_message
 from callscore.suites.orchestration.scenario.cards import Card, Cards
-from callscore.suites.orchestration.scenario.gold import gold_reply
 from callscore.suites.orchestration.scenario.model import (
     AgentStep,
     CallsDue,
@@ -21,6 +20,7 @@ from callscore.suites.orchestration.scenario.model import (
     RawStep,
     Scenario,
     case_id,
+    gold_reply,
 )
 from callscore.suites.orchestration.scenario.protocol import PromptProtocol, bundled_protocol
 from callscore.suites.orchestration.scenario.public_label import history_before, is_plan, label_of

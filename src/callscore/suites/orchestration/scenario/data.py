@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -22,7 +25,8 @@ from callscore.suites.orchestration.result_format import natural_sort_key
 from callscore.suites.orchestration.scenario.cards import Cards, index_cards, read_card
 from callscore.suites.orchestration.scenario.cases import StepCase, step_case, step_cases
 from callscore.suites.orchestration.scenario.end_state import NO_ENDING
-from callscore.suites.orchestration.scenario.model import AgentStep, Scenario
+from callscore.suites.orchestration.scenario.model import AgentStep, RawStep, Scenario
+from callscore.suites.orchestration.scenario.output_file import read_recording
 from callscore.suites.orchestration.scenario.parse import ScenarioKey, read_scenario
 from callscore.suites.orchestration.scenario.protocol import (
     PLANNER,
@@ -32,9 +36,10 @@ from callscore.suites.orchestration.scenario.protocol import (
     with_own_prompts,
     with_public_prompts,
 )
-from callscore.suites.orchestration.scenario_hash import canonical_hash, scenarios_hash
 from callscore.suites.orchestration.twins import Outline, check_twins, outline_of
 from callscore.suites.orchestration.yaml_text import line_of
+
+SHOWN_DIGITS = 12
 
 
 def shown_path(path: Path) -> str:
@@ -67,6 +72,11 @@ def read_cards(folder: Path, files: ScenarioFiles) -> tuple[Cards, str]:
 
 def select_protocol(settings: ScenarioSettings, files: ScenarioFiles) -> PromptProtocol:
     """The protocol of the settings; raises DataError if the user's prompts cannot be used."""
+    protocol = _prompts_of(settings, files)
+    return msgspec.structs.replace(protocol, asking_back=settings.asking_back)
+
+
+def _prompts_of(settings: ScenarioSettings, files: ScenarioFiles) -> PromptProtocol:
     if settings.prompts is None:
         protocol = bundled_protocol(settings.protocol)
     else:
@@ -216,3 +226,32 @@ def check_scenarios(
         tuple(finding for scenario in scenarios for finding in scenario.findings),
         tuple(problems),
     )
+
+
+def canonical_hash(value: Any) -> str:
+    """SHA-256 of the value as canonical JSON with sorted keys        C-132"""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def scenarios_hash(cards: str, scenarios: Iterable[tuple[str, Sequence[RawStep] | None]]) -> str:
+    """The hash of the cards' hash and of every scenario's id and steps, in any order        C-134
+
+    Ids of tool calls differ in every public run and are left out, like data that only a scenario
+    file has. A scenario without readable steps counts by its id.
+    """
+    content = sorted(
+        [name, [[step.step_id, step.agent, step.content] for step in steps or ()]]
+        for name, steps in scenarios
+    )
+    return canonical_hash([cards, content])[:SHOWN_DIGITS]
+
+
+def recorded_steps(data: Any, scenario_id: str) -> Sequence[RawStep] | None:
+    """The steps of the first run in a decoded output file; None if it has none."""
+    if not isinstance(data, Mapping):
+        return None
+    try:
+        return next(iter(read_recording(data, scenario_id).raw_steps), None)
+    except DataError:
+        return None

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from callscore.core.scenarios import DataFinding
-from callscore.suites.orchestration.plan.model import WorkflowPlan
+from callscore.suites.orchestration.plan.model import WorkflowPlan, plan_object
 from callscore.suites.orchestration.scenario.end_state import NO_ENDING, Ending
 
 RejectionType = Literal["AWAITING_USER_INPUT", "TOOL_CONSTRAINT_VIOLATION", "GENERAL_REJECTION"]
@@ -103,3 +103,15 @@ class Scenario(msgspec.Struct, frozen=True):
 def case_id(lang: str, scenario: str, step_id: int | str) -> str:
     """`<lang>/<scenario>#<step>`, the id of a step's case."""
     return f"{lang}/{scenario}#{step_id}"
+
+
+def gold_reply(due: PlanStep | AgentStep | None) -> dict[str, Any]:
+    """A plan, calls, or the text of a rejection; empty if the expected step is unknown."""
+    if due is None:
+        return {}
+    if isinstance(due, PlanStep):
+        return {"plan": plan_object(due.gold)}
+    if isinstance(due.due, CallsDue):
+        calls = [msgspec.structs.asdict(call) for call in due.due.calls]
+        return {"calls": calls or [{"name": due.due.tool, "arguments": {}}]}
+    return {"text": f"<response><status>{due.due.type}</status></response>"}

@@ -4,7 +4,7 @@ Public form   {"scenario_id", "history": {"run #1": {"main_agent_history", "sub_
               "label"}}}
 Our form      {"callscore": "orchestration-1", "scenario_id", "model"?, "scenario": {"steps": […]},
               "runs": [{"run": 1, "answers": [{"step", "content", "tool_calls", "error"?,
-              "latency_ms"?, "usage"?, "cost_usd"?}]}]}
+              "latency_ms"?, "usage"?, "cost_usd"?}]}], "asking_back"?: "text"}
 
 A malformed entry affects only its own step (Q25).
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -50,6 +50,8 @@ class RecordedReply(msgspec.Struct, frozen=True):
     tool_calls: Any = None
     error: str = ""
     spent: RecordedSpent = _NOT_RECORDED
+    asking_back: bool = False
+    """Whether its text alone may ask the user for something (C-142)."""
 
 
 class RecordedRun(msgspec.Struct, frozen=True):
@@ -68,6 +70,7 @@ class ScenarioRecording(msgspec.Struct, frozen=True):
     runs: tuple[RecordedRun, ...]
     raw_steps: tuple[tuple[RawStep, ...], ...]
     model: str = ""
+    asking_back: bool = False
 
 
 def decode_output(raw: bytes) -> Any:
@@ -168,6 +171,7 @@ class _OurFile(msgspec.Struct):
     scenario: _OurScenario
     runs: list[_OurRun]
     model: str = ""
+    asking_back: Literal["text", "status"] = "status"
 
 
 def _read_our_form(value: Mapping[str, Any], scenario_id: str) -> ScenarioRecording:
@@ -178,16 +182,23 @@ def _read_our_form(value: Mapping[str, Any], scenario_id: str) -> ScenarioRecord
     steps = tuple(read_steps(value["scenario"], Cards()))
     planning = {step.step_id for step in steps if not step.by_sub_agent}
     known = {step.step_id for step in steps}
-    runs = tuple(_read_our_run(run, planning, known) for run in file.runs)
-    return ScenarioRecording(scenario_id, runs, (steps,) * len(runs), file.model)
+    asking_back = file.asking_back == "text"
+    runs = tuple(_read_our_run(run, planning, known, asking_back) for run in file.runs)
+    return ScenarioRecording(
+        scenario_id, runs, (steps,) * len(runs), file.model, asking_back=asking_back
+    )
 
 
-def _read_our_run(run: _OurRun, planning: Iterable[int], known: Collection[int]) -> RecordedRun:
+def _read_our_run(
+    run: _OurRun, planning: Iterable[int], known: Collection[int], asking_back: bool
+) -> RecordedRun:
     stray: list[str] = []
     answers = _replies_by_step(run.answers, "step", stray)
     spent = _spent_by_step(run)
     answers = {
-        step: msgspec.structs.replace(answer, spent=spent.get(step, _NOT_RECORDED))
+        step: msgspec.structs.replace(
+            answer, spent=spent.get(step, _NOT_RECORDED), asking_back=asking_back
+        )
         for step, answer in answers.items()
     }
     stray += [f"step {step} is not in the scenario" for step in answers if step not in known]

@@ -11,7 +11,7 @@ from callscore.core.case import Malformed
 from callscore.core.errors import DataError
 from callscore.core.scenarios import DataFinding
 from callscore.suites.orchestration.call.schema import SCHEMA_VIOLATION, schema_violations
-from callscore.suites.orchestration.plan.graphs import dangling_dependencies
+from callscore.suites.orchestration.plan.model import dangling_dependencies
 from callscore.suites.orchestration.plan.parse import read_plan
 from callscore.suites.orchestration.scenario.annotation import PLAN_START, Note, read_annotation
 from callscore.suites.orchestration.scenario.cards import Cards, unknown_tool

@@ -35,6 +35,8 @@ class PromptProtocol(msgspec.Struct, frozen=True):
     """A hash of the prompts; empty for the bundled ones of the public protocol."""
     own: Mapping[str, str] = {}
     """Own prompts of the user: of the planner, of every sub-agent, or of one by its id."""
+    asking_back: bool = False
+    """Whether text that asks for something is read as AWAITING_USER_INPUT; no part of a request."""
 
     @property
     def is_public(self) -> bool:

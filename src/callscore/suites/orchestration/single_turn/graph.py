@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from callscore.core.case import Malformed
+from callscore.metrics.classification import f1_or_one, multiset_counts
 from callscore.metrics.graphs import Graph, edit_distance, similarity
 from callscore.metrics.graphs.assignment import Assignment
-from callscore.suites.orchestration.multiset_f1 import f1_or_one, multiset_counts
 from callscore.suites.orchestration.spec import spec
 
 _WORD = re.compile(r"\w+")

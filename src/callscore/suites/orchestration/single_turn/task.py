@@ -19,12 +19,12 @@ from callscore.suites.orchestration.call.questions import METRIC, OFFERED
 from callscore.suites.orchestration.decision.parse import read_calls
 from callscore.suites.orchestration.scenario.model import DecodedCall
 from callscore.suites.orchestration.single_turn import calls as call_forms
-from callscore.suites.orchestration.single_turn.graph import SubTasks, measure_graph, read_graph
-from callscore.suites.orchestration.single_turn.native_tools import (
+from callscore.suites.orchestration.single_turn.calls import (
     calls_by_tool_name,
     offered_tools,
     read_tools,
 )
+from callscore.suites.orchestration.single_turn.graph import SubTasks, measure_graph, read_graph
 
 if TYPE_CHECKING:
     from callscore.core.noise import FakeReply, JsonOutcome, Noise

@@ -1,4 +1,4 @@
-"""A provider that follows a script, without a network."""
+"""A provider that follows a script: for tests and trials, without a network."""
 
 from __future__ import annotations
 

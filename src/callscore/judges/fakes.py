@@ -1,4 +1,4 @@
-"""Judges and judging models without a network.
+"""Judges and judging models without a network, for tests and demos.
 
 `ScriptedJudge` returns scripted verdicts. `LiteralModel` is the model of an LLM judge: it reads a
 prompt and answers by the words that two texts share, without judging their meaning. `ObedientModel`
