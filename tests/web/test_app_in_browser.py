@@ -11,6 +11,8 @@ from web_server import Served
 SCREENS = (
     "/",
     "/runs/1",
+    "/runs/1?volume=50000&weights.entity=0.5&weights.qa=0.5",
+    "/runs/1?weights.qa=0.5",
     "/runs/1/scorecard",
     "/runs/1/questions",
     "/runs/1/matrix",
@@ -127,7 +129,7 @@ def look(browser: Browser, served: Served, path: str, width: int, scheme: str) -
 
 
 @pytest.mark.parametrize(
-    ("path", "width", "scheme"), [(SCREENS[1], 1280, "light"), (SCREENS[-1], 390, "dark")]
+    ("path", "width", "scheme"), [(SCREENS[2], 1280, "light"), (SCREENS[-1], 390, "dark")]
 )
 def test_axe_finds_nothing_serious_and_nothing_scrolls_sideways(
     browser: Browser, served: Served, path: str, width: int, scheme: str

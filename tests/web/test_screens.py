@@ -147,3 +147,18 @@ def test_a_case_shows_what_was_sent_and_what_came_back(served: Served) -> None:
     page = served.ask("/runs/1/cases/1").text
     for heading in ("Raw replies, tokens and cost", "Prompt", "Measures"):
         assert re.search(rf"<summary[^>]*>{heading}", page)
+
+
+@pytest.mark.parametrize(
+    ("sought", "address"),
+    [
+        ("refund-en/text", "/runs/1/cases/3"),
+        ("refund-en", "/runs/1/cases/1?q=refund-en&in=id"),
+        ("streamella", "/runs/1/matrix?q=streamella"),
+    ],
+)
+def test_an_id_opens_its_case_and_other_words_are_sought(
+    served: Served, sought: str, address: str
+) -> None:
+    reply = served.ask(f"/runs/1/find?q={sought}")
+    assert (reply.status, reply.headers["Location"]) == (303, address)

@@ -139,7 +139,8 @@ def _read_config(
     kept = store or _store(document, file)
     data = _read_data(document, file, kept.parent / REDACTED, redact)
     scenarios = data.scenarios
-    models = [with_protocol_settings(model, scenarios.settings) for model in models]
+    if scenarios.settings.protocol == "public":
+        models = [with_protocol_settings(model) for model in models]
     has_cases, has_scenarios = bool(data.cases), bool(scenarios.data)
     if file.gates:
         _check_gated(document, file.gates, has_cases=has_cases, has_scenarios=has_scenarios)
@@ -197,8 +198,10 @@ def _read_data(
     steps = _steps_of_other_suites(document, others) if others else {}
     calls, lines = _case_files(document, data.calls)
     cases, lines = (*calls, *steps), {**lines, **steps}
-    scenarios = read_scenarios(document, data.scenarios, file.tasks, cases)
-    folders = [path for each in scenarios.data for path in (each.scenarios, each.cards)]
+    scenarios, folders = Scenarios(), []
+    if data.scenarios is not None:
+        scenarios = read_scenarios(document, data.scenarios, file.tasks, cases)
+        folders = [path for each in scenarios.data for path in (each.scenarios, each.cards)]
     prompts = _prompt_files(file) if file.prompts else ()
     outside = _outside(document, [*cases, *prompts, *folders])
     wanted = redact or file.redact

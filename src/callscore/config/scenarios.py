@@ -59,11 +59,9 @@ class Scenarios(NamedTuple):
 
 
 def read_scenarios(
-    document: Document, entry: ScenarioEntry | None, tasks: Collection[str], cases: Sequence[Path]
+    document: Document, entry: ScenarioEntry, tasks: Collection[str], cases: Sequence[Path]
 ) -> Scenarios:
-    """The scenarios, if the file has some and its tasks select them; `cases` are its calls."""
-    if entry is None:
-        return Scenarios()
+    """The scenarios, if the tasks of the file select them; `cases` are the calls in it."""
     suite = scenario_suite()
     metrics = (suite.verdict_metric,)
     if tasks and SCENARIOS not in tasks:
@@ -225,9 +223,9 @@ def _prompt_paths(
     return config, own
 
 
-def with_protocol_settings(model: ModelSpec, settings: ScenarioSettings) -> ModelSpec:
+def with_protocol_settings(model: ModelSpec) -> ModelSpec:
     """The model with the public runner's temperature, unless the file gives one        Q48"""
-    if not settings.is_public or model.provider in OFFLINE:
+    if model.provider in OFFLINE:
         return model
     stated: dict[str, Any]
     if _WITHOUT_TEMPERATURE in model.model:

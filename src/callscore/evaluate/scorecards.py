@@ -87,7 +87,8 @@ def scorecard(
     config: ScoreConfig, result: ScoringResult, judge_runner: JudgeRunner | None
 ) -> Scorecard:
     """The scorecard of all models, with its signature."""
-    config = narrow_to_kinds(config, result)
+    if result.scenarios:
+        config = narrow_to_kinds(config, result)
     tasks, final = _tasks_in(result), final_weights(config, result)
     suites, spec = config.catalog.suites_with(tasks), final.spec
     context = CardContext(spec, final, result.floors, result.origins, result.measured_by)

@@ -267,8 +267,7 @@ class Scorer:
             for group in of_task:
                 runs = measured.replies.get(group.model)
                 if runs:
-                    results += self._emit(measured.loaded, runs, group)
-                    self._charge(key, runs, group)
+                    results += self._emit(measured.loaded, runs, group, key)
                 else:
                     group.tally.add_not_run()
                     results.append(CaseResult(case.id, group.model, 1, case.task, "not_run"))
@@ -296,13 +295,10 @@ class Scorer:
             limits, ddof = suite.spec.benchmarks.criteria, self._catalog.settings.consistency_ddof
             group.tally.add_benchmarks([replies for _, replies in group.cases], limits, ddof)
 
-    def _charge(
-        self, key: int, runs: Sequence[MeasuredReply | tuple[int, Failed]], group: _ModelReplies
-    ) -> None:
+    def _charge(self, key: int, runs: int, answered: int, group: _ModelReplies) -> None:
         """Record the call and the cost of the case that was emitted last."""
         kept = group.tally.contributions
-        answered = sum(isinstance(run, MeasuredReply) for run in runs)
-        costs = group.costs[-len(runs) :]
+        costs = group.costs[-runs:]
         spend = costs[0] or 0.0 if len(costs) == 1 else math.fsum(cost or 0.0 for cost in costs)
         charge = Charge(key, spend, answered)
         if answered:
@@ -315,8 +311,12 @@ class Scorer:
         loaded: LoadedCase,
         runs: Sequence[MeasuredReply | tuple[int, Failed]],
         group: _ModelReplies,
+        key: int,
     ) -> list[CaseResult]:
-        """Write the results of every run of a model on a case; collect those with a reply."""
+        """Write the results of every run of a model on a case; collect those with a reply.
+
+        `key` is that of the call.
+        """
         case, tally, model = loaded.case, group.tally, group.model
         marks = self._models[model]
         replies: list[ScoredReply] = []
@@ -349,6 +349,7 @@ class Scorer:
             group.cases.append((case.id, replies))
         else:
             tally.add_error()
+        self._charge(key, len(runs), len(replies), group)
         return results
 
     def _note_leaks(self, model: str, case_id: str, flags: Sequence[str]) -> None:

@@ -250,7 +250,8 @@ class PreparedRun(msgspec.Struct, frozen=True):
         ]
         redaction = self.config.redaction
         redacted = [] if redaction is None else redaction.report.lines()
-        return [*redacted, *offline, *own, *batches, *map(str, self.departures)]
+        departed = map(str, self.departures) if self.config.scenarios else ()
+        return [*redacted, *offline, *own, *batches, *departed]
 
     @property
     def departures(self) -> list[Departure]:
@@ -338,7 +339,7 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     _check_tasks(config, survey)
     check_weighted_tasks(scoring.weights, sources[0].tasks)
     models = open_models(config, sending=sending)
-    helpers = open_helpers(config, sending=sending)
+    helpers = open_helpers(config, sending=sending) if config.scenarios else ()
     return PreparedRun(config, models, sources, survey, options, helpers)
 
 

@@ -172,7 +172,8 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
                     sharing=_sharing(prepared, ledger, stack) if ledger.shared else None,
                 )
                 preflights, summary = loop.run(lambda stop: _carry_out(job, stop))
-                failures, jobs = store.failures(ledger.id), _jobs_left(ledger)
+                failures = store.failures(ledger.id)
+                jobs = [job for job in ledger.jobs.jobs(ledger.id) if job.state != "collected"]
                 ran = RunResult(ledger.id, summary, preflights, failures=failures, jobs=jobs)
                 if summary.status == "interrupted":
                     raise _Interrupted(ran)
@@ -304,10 +305,6 @@ async def _send(
 
     jobs = RunJobs(ledger.id, ledger.jobs)
     return await send(plan, ledger, jobs, emit, stop, limits)
-
-
-def _jobs_left(ledger: RunLedger) -> Sequence[BatchJob]:
-    return [job for job in ledger.jobs.jobs(ledger.id) if job.state != "collected"]
 
 
 async def _run_race(

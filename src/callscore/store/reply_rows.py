@@ -169,7 +169,7 @@ class KeyIndex:
         self._short: set[bytes] | None = None
         if self._last_id <= MAX_KEYS:
             rows = connection.execute(f"SELECT substr(key, 1, {SHORT_BYTES}) FROM answers")
-            self._short = {short for (short,) in rows}
+            self._short = set(chain.from_iterable(rows))
 
     def lacks(self, key: bytes) -> bool:
         """Whether there is certainly no reply; False if a lookup is needed."""

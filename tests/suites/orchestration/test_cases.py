@@ -126,9 +126,13 @@ def test_the_system_message_says_what_the_sub_agent_is_to_do_now() -> None:
 
 
 def test_without_a_query_the_task_is_the_last_message() -> None:
-    lone = scenario_of(RawStep(1, "user", "A table, please"), RawStep(2, "desk_agent", CALL))
-    system, last = contents(lone, "EN/8#2")
+    steps = RawStep(1, "user", "A table, please"), RawStep(2, "desk_agent", CALL)
+    later = RawStep(3, "main", plan(("workflow_1", "pending", "Pay")))
+    system, last = contents(scenario_of(*steps, later), "EN/8#2")
     assert "## Your task now\nWhat the last message asks for.\n" in system
+    assert last == "A table, please"
+    system, last = contents(scenario_of(*steps), "EN/8#2")
+    assert system.startswith("You serve a user: ") and "plan with workflows" not in system
     assert last == "A table, please"
 
 

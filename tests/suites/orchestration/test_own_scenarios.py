@@ -245,6 +245,19 @@ def test_a_scenario_in_json_runs_with_an_own_prompt(desk: Path) -> None:
     assert read_json(desk / "other.json")["x_extension"]["signature"] != signature
 
 
+def test_an_agent_without_a_planner_is_told_of_no_plan(desk: Path) -> None:
+    config = json.loads((desk / "eval.yaml").read_text())
+    del config["data"]["orchestration"]["prompts"]
+    (desk / "eval.yaml").write_text(json.dumps(config))
+    shown = run("prompt", desk / "eval.yaml", "--case", "EN/book#2").stdout
+    assert "You serve a user: desk." in shown and "workflows" not in shown
+    planned = [{"user": "Book"}, {"main": PLAN}, {"desk": {"tool": "book"}}]
+    plan = json.dumps({"steps": planned})
+    (desk / "EN" / "book.json").write_text(plan)
+    shown = run("prompt", desk / "eval.yaml", "--case", "EN/book#3").stdout
+    assert "The plan is made already" in shown
+
+
 @pytest.mark.parametrize(
     ("chosen", "right"),
     [({}, True), ({"asking_back": "text"}, True), ({"asking_back": "status"}, False)],

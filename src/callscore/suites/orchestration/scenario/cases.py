@@ -132,7 +132,9 @@ class StepCaseBuilder:
     ) -> StepCase:
         """A case of a sub-agent with its tools; the system message says what it is to do now."""
         task = query.text if query else ""
-        system = self._protocol.sub_agent_system(self._known, self._card(agent), self._cards, task)
+        system = self._protocol.sub_agent_system(
+            self._known, self._card(agent), self._cards, task, has_plan=bool(self._scenario.plans)
+        )
         return self._agent_case(agent, step_id, system, agent_messages(before, query), step)
 
     def public_agent(

@@ -37,6 +37,8 @@ class PromptProtocol(msgspec.Struct, frozen=True):
     """Own prompts of the user: of the planner, of every sub-agent, or of one by its id."""
     asking_back: bool = False
     """Whether text that asks for something is read as AWAITING_USER_INPUT; no part of a request."""
+    agent: str = ""
+    """The system prompt of an agent in a scenario without a plan; empty for the public protocol."""
 
     @property
     def is_public(self) -> bool:
@@ -58,11 +60,14 @@ class PromptProtocol(msgspec.Struct, frozen=True):
         }
         return _fill(self.own.get(PLANNER, self.planner), values)
 
-    def sub_agent_system(self, system_info: str, card: Card, cards: Cards, task: str = "") -> str:
+    def sub_agent_system(
+        self, system_info: str, card: Card, cards: Cards, task: str = "", *, has_plan: bool = True
+    ) -> str:
         """A sub-agent's system prompt, preceded by the system information.
 
-        The prompt of Callscore names the agent and its task. A small model repeats the plan that it
-        sees in the history unless the prompt says what to do now.
+        In a scenario without a plan, it speaks of none. The prompt of Callscore names the agent and
+        its task: a small model repeats the plan that it sees in the history unless the prompt says
+        what to do now.
         """
         agent = f"{card.name} ({card.agent_id})" if card.name else card.agent_id
         own = self.own.get(card.agent_id, self.own.get(SUB_AGENT))
@@ -74,7 +79,7 @@ class PromptProtocol(msgspec.Struct, frozen=True):
         if self.is_public:
             return _with_known(system_info, self.sub_agent, "SYSTEM_INFO:")
         values = {"agent": agent, "task": task or TASK_IS_LAST_MESSAGE}
-        return _with_known(system_info, _fill(self.sub_agent, values))
+        return _with_known(system_info, _fill(self.sub_agent if has_plan else self.agent, values))
 
     def conversation_system(self, system_info: str, card: Card, cards: Cards) -> str:
         """The system prompt of an agent that talks to the user itself."""
@@ -96,8 +101,10 @@ def bundled_protocol(name: ProtocolName) -> PromptProtocol:
     """The protocol of this name, with the prompts of this package."""
     if name == "public":
         return PromptProtocol(name, _template("public_planner"), _template("public_sub_agent"))
-    planner, sub_agent = _template("planner"), _template("sub_agent")
-    return PromptProtocol(name, planner, sub_agent, _digest(f"{planner}\n{sub_agent}"))
+    planner, decision = _template("planner"), _template("decision")
+    sub_agent, agent = (f"{_template(of)}\n\n{decision}" for of in ("sub_agent", "agent"))
+    digest = _digest(f"{planner}\n{sub_agent}\n{agent}")
+    return PromptProtocol(name, planner, sub_agent, digest, agent=agent)
 
 
 def with_public_prompts(text: str) -> PromptProtocol:
