@@ -84,7 +84,7 @@ class CallLines(Sequence["Floats"]):
 
     def __init__(self, calls: int) -> None:
         self.calls = calls
-        self._lines: list[tuple[npt.NDArray[np.int32], _Values]] = []
+        self._lines: list[tuple[npt.NDArray[np.int32], _LineValues]] = []
         self._known: list[npt.NDArray[np.int32]] = []
         """The places of lines that differ in them."""
 
@@ -117,24 +117,24 @@ class CallLines(Sequence["Floats"]):
         return line
 
 
-class _Values(NamedTuple):
+class _LineValues(NamedTuple):
     """Values, or the distinct ones and which of them each place has."""
 
     values: Floats
     codes: npt.NDArray[np.uint8] | None
 
 
-def _packed(values: Floats) -> _Values:
+def _packed(values: Floats) -> _LineValues:
     """The same values: one if all are equal, codes of one byte if few are distinct."""
     import numpy as np
 
     if len(values) > MAX_UNITS:
         if (values == values[0]).all():
-            return _Values(values[:1].copy(), None)
+            return _LineValues(values[:1].copy(), None)
         distinct, codes = np.unique(values, return_inverse=True)
         if len(distinct) <= MAX_CODES:
-            return _Values(distinct, codes.astype(np.uint8))
-    return _Values(values, None)
+            return _LineValues(distinct, codes.astype(np.uint8))
+    return _LineValues(values, None)
 
 
 class SparseMatrix(NamedTuple):
