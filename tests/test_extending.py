@@ -476,6 +476,9 @@ def test_a_folder_of_scenarios_of_another_package_goes_through_every_command(
     assert [ran.stderr for ran in done.values() if ran.returncode != 0] == []
     ran, *_ = done.values()
     assert "gold        5/5" in ran.stderr
+    assert (
+        "HOW SURE         2 scenarios: up to 78 %" in ran.stdout
+    )  # five steps are no sample of five
     card = read_json(tmp_path / "card.json")
     gold, noisy = (model["tasks"]["step"] for model in card["models"])
     assert (gold["score"], gold["n"]) == (1.0, 5)
