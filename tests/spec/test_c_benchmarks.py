@@ -255,6 +255,7 @@ def test_w_bm_2_three_of_four_facts_and_one_wrong() -> None:
     value = formulas.answer_correctness(formulas.fact_f1(facts, facts), 0.9).value
     assert value == pytest.approx(0.825)
     assert not passes("bench.answer_correctness", 0.825)
+    assert formulas.answer_correctness(formulas.fact_f1(facts, facts), -0.5).value == 0.375
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,9 @@ def test_two_of_four_facts_drifted(expected: float, drift: float) -> None:
 def test_critical_facts_count_lost_and_added_once(
     lost: int, added: int, total: int, expected: float
 ) -> None:
-    assert measures.critical_facts(measures.FactCount(lost + added, total)).value == expected
+    count = measures.FactCount(lost + added, total, added=added)
+    assert measures.critical_facts(count).value == expected
+    assert count.lost == lost  # the facts that a benchmark counts as not recalled
 
 
 @pytest.mark.parametrize(
