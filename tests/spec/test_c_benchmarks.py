@@ -74,6 +74,13 @@ def tally_of(slug: str, *values: float) -> CriterionTallies:
     return {slug: tally}
 
 
+def test_c07_a_case_with_an_open_run_is_not_the_mean_of_the_others() -> None:
+    tally, criterion = CriterionTally(), CRITERIA["bench.faithfulness"]
+    assert tally.add([Measure(1.0), Measure(None, absence="not_run")], criterion) is None
+    assert tally.add([Measure(1.0), Measure(None, absence="undefined")], criterion) == 1.0
+    assert (tally.n, tally.waiting) == (1, 1)
+
+
 def binaries(*passed: bool, partial: str = "incomplete") -> BenchmarkScore:
     """A Benchmark Score of criteria that pass or fail, in the order of the document."""
     tallies: CriterionTallies = {}
