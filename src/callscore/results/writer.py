@@ -37,7 +37,7 @@ from callscore.store.index_rows import CaseRow, Encoded, Scoring, SubBlock, SumR
 from callscore.store.results_index import ResultsIndex
 from callscore.suites.registry import Catalog
 
-CHOSEN = ("RECOMMENDED", "LIKELY")
+UNDECIDED = ("NONE PASSES", "NOT DECIDED")
 """The words of a decision for a model."""
 WRITTEN_TOGETHER = 256
 """Cases per transaction."""
@@ -212,10 +212,11 @@ def _contributions(parts: ScoredParts) -> Mapping[str, bytes]:
 
 
 def leader_of(card: Scorecard) -> str | None:
-    """The recommended model, or the first of the ranking."""
+    """The model that the decision names first; without a choice, the first with a Final."""
     models = {model.model for model in card.models}
-    named = [model for line in card.decision if line.word in CHOSEN for model in line.models]
-    named += [line.model for line in card.ranking]
+    first = card.decision[:1]
+    named = [model for line in first if line.word not in UNDECIDED for model in line.models]
+    named += [line.model for line in card.ranking if line.final_score is not None]
     return next((model for model in named if model in models), None)
 
 
