@@ -32,7 +32,7 @@ from callscore.results.scoring_parts import (
 from callscore.runner.people import PeopleVerdicts
 from callscore.runner.prepare import ScoredParts
 from callscore.runner.run import RunResult
-from callscore.stats.contributions import TaskContributions
+from callscore.stats.contributions import CaseContributions
 from callscore.store.index_rows import CaseRow, Encoded, Scoring, SubBlock, SumRow
 from callscore.store.results_index import ResultsIndex
 from callscore.suites.registry import Catalog
@@ -200,12 +200,15 @@ class WithCard(NamedTuple):
 
 def _contributions(parts: ScoredParts) -> Mapping[str, bytes]:
     """By model, the contributions of its calls and of its scenarios."""
-    found: dict[str, dict[str, TaskContributions]] = {}
+    found: dict[str, dict[str, CaseContributions]] = {}
     for result in parts.results:
         for model, tallies in result.tallies.items():
             known = {task: tally.contributions for task, tally in tallies.items()}
             found.setdefault(model, {}).update({t: c for t, c in known.items() if c is not None})
-    return {model: encode_contributions(of_model) for model, of_model in found.items()}
+    return {
+        model: encode_contributions({task: kept.whole() for task, kept in of_model.items()})
+        for model, of_model in found.items()
+    }
 
 
 def leader_of(card: Scorecard) -> str | None:

@@ -243,7 +243,7 @@ def _field_value(expected: Any, given: Any) -> FieldValue | None:
 
 
 def value_text(value: Any) -> str:
-    """Return a value as text: a whole number without its point, an object as JSON."""
+    """Return a value as text: a whole number without its point, an object as JSON by its keys."""
     if value is None:
         return "n/a"
     if isinstance(value, str):
@@ -251,6 +251,6 @@ def value_text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     try:
-        return msgspec.json.encode(value).decode()
+        return msgspec.json.encode(value, order="sorted").decode()
     except (TypeError, ValueError, RecursionError):
         return "(cannot be shown)"
