@@ -18,7 +18,7 @@ from callscore.core.verdict_rules import DOCUMENT
 from callscore.judges.judge_prompt import MOST_ITEMS
 from callscore.runner.cases import CasePrompt, request_of
 from callscore.runner.prepare import ModelHandle, PreparedRun, price_of
-from callscore.store.address import open_store
+from callscore.store.address import is_written, open_store
 from callscore.suites.registry import suite_of
 
 BYTES_PER_TOKEN = 4
@@ -59,7 +59,7 @@ def dry_run(prepared: PreparedRun) -> list[Estimate]:
     """
     prepared.load_tools()
     store = prepared.config.store
-    if not store.exists():
+    if not is_written(store):
         return _estimate(prepared, lambda key: False)
     with open_store(store, only_reading=True) as opened:
         return _estimate(prepared, lambda key: opened.find_reply(key) is not None)
