@@ -6,21 +6,12 @@ from typing import Any
 
 import pytest
 
-from callscore.core.spec import rate
 from callscore.scorecard.formula import task_score
 from callscore.suites.calls.spec import load_spec
 from callscore.suites.calls.translation import measures
-from translation_cases import cosine, measure_answer, outcome, translation_case, value, word
+from translation_cases import cosine, measure_answer, outcome, rating, translation_case, value, word
 
 SPEC = load_spec()
-
-
-def rating(metric: str, found: float | None) -> str | None:
-    """The band of a value."""
-    spec = SPEC.metrics[f"translation.{metric}"]
-    assert found is not None
-    band = rate(found, spec.bands, spec.otherwise)
-    return band.value if band else None
 
 
 def different(number: int) -> list[str]:
