@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
+import pytest
+
 import callscore
+from callscore.config.redaction import RedactOptions, redact_files
+from callscore.core.errors import MissingExtra
 from commands import run
 
 CASE = {
@@ -61,6 +66,15 @@ def test_an_unknown_kind_and_a_broken_line_are_refused(tmp_path: Path) -> None:
     done = run("redact", cases, "-o", tmp_path / "r")
     assert done.returncode == 2 and "cases.jsonl:1" in done.stderr
     assert not (tmp_path / "r" / "cases.jsonl").exists()
+
+
+def test_without_its_packages_no_folder_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "phonenumbers", None)
+    with pytest.raises(MissingExtra, match=r"callscore\[redact\]"):
+        redact_files([tmp_path / "cases.jsonl"], tmp_path / "r", RedactOptions())
+    assert not (tmp_path / "r").exists()
 
 
 def test_imported_calls_are_redacted_before_they_are_written(tmp_path: Path) -> None:

@@ -293,3 +293,22 @@ def test_c38_reasons_without_a_verdict_are_not_run_and_the_task_is_incomplete(
 def test_c39_a_time_alone_is_no_evidence(tmp_path: Path, reason: str) -> None:
     scored = one(question(), question(reason=reason), tmp_path)
     assert scored.value("qa.evidence_backed_reasoning") == 0
+
+
+@pytest.mark.parametrize(
+    ("expected", "given", "is_flagged"),
+    [
+        ([5, 5, 0], [5, 5, 5], True),
+        ([5, 5, 0], [0, 0, 0], True),
+        ([5, 5, 0], [5, 5, 0], False),  # the marks differ
+        ([5, 5, 5], [5, 5, 5], False),  # so people marked, too
+        ([5, 0], [5, 5], False),  # two marks are equal by chance
+    ],
+)
+def test_c29_three_marks_that_are_one_share_are_flagged_where_people_differ(
+    expected: list[int], given: list[int], is_flagged: bool, tmp_path: Path
+) -> None:
+    asked = [question(f"Q{n}", value) for n, value in enumerate(expected)]
+    answers = [question(f"Q{n}", value) for n, value in enumerate(given)]
+    scored = score([qa_case(asked)], [output("c1", form(*answers))], tmp_path)
+    assert ("equal_marks" in scored.results[0]["flags"]) == is_flagged

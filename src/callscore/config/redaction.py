@@ -165,9 +165,9 @@ def redact_files(
     targets = [folder / path.name for path in paths]
     if len(set(targets)) < len(targets):
         raise UsageError("two of the files have the same name; expected a folder for each")
+    redactor = FileRedactor(options)
     folder.mkdir(parents=True, exist_ok=True)
     check_targets(targets, paths)
-    redactor = FileRedactor(options)
     for path, target in zip(paths, targets, strict=True):
         redactor.redact(path, target)
     return targets, redactor.report

@@ -17,10 +17,11 @@ from callscore.evaluate.pairs import compared_calls
 from callscore.evaluate.shape import model_shape
 from callscore.scorecard.formula import TaskFormula
 from callscore.stats.claim_limits import claim_scores
-from callscore.stats.contributions import Contributions
+from callscore.stats.contributions import ModelContributions
 from callscore.stats.differences import resample_models
 from callscore.stats.intervals import LEVEL
 from callscore.stats.matrix import make_units
+from callscore.stats.rates import count_task
 from callscore.stats.resampling import RESAMPLES, SEED, ModelValues
 from callscore.stats.weighted_scores import rank_scores, scores
 
@@ -32,7 +33,7 @@ FormulaOf = Callable[[str], TaskFormula]
 
 def with_intervals(
     card: Scorecard,
-    contributions: Mapping[str, Contributions],
+    contributions: Mapping[str, ModelContributions],
     formula_of: FormulaOf,
     criteria: Mapping[str, Criterion],
     about: str = "future calls",
@@ -74,7 +75,16 @@ def with_intervals(
     claimed = claim_scores(compared.inputs)
     inputs = {
         model.model: IntervalInputs(
-            model, shape, contributions[model.model], of_model, limits, _specs(model, formula_of)
+            model,
+            shape,
+            {
+                task: count_task(of_task, shape.tasks[task], units)
+                for task, of_task in contributions[model.model].items()
+                if task in shape.tasks
+            },
+            of_model,
+            limits,
+            _specs(model, formula_of),
         )
         for model, shape, of_model, (limits, _) in zip(kept, shapes, found, claimed, strict=False)
     }

@@ -68,8 +68,10 @@ class RunLine(msgspec.Struct, frozen=True):
     judge_usd: float
     uncertain_usd: float
     state: State
+    unpriced: int = 0
+    """Replies of unknown cost, which the cost leaves out."""
     leader: str | None = None
-    """The recommended model, or the first of the ranking; None if the run has no scores yet."""
+    """The model that the decision names, or the first with a Final; None if there is neither."""
     leader_final: float | None = None
     race: RaceCard | None = None
     """The state of its race, if it is one."""

@@ -28,8 +28,9 @@ def merge_strata(strata: Mapping[str, TaskTally]) -> TaskTally:
     if len(tallies) > 1:
         total.strata = strata
         if total.contributions is not None:
-            total.contributions.strata = {
-                name: tally.contributions
+            total.contributions = whole = total.contributions.whole()
+            whole.strata = {
+                name: tally.contributions.whole()
                 for name, tally in strata.items()
                 if tally.contributions is not None
             }

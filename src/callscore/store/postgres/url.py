@@ -79,6 +79,14 @@ class DatabaseUrl(msgspec.Struct, frozen=True):
         with connect(self) as connection:
             return version_of(connection, self) > 0
 
+    @property
+    def demands(self) -> str:
+        """What its server must have because it may be on another machine; empty if nothing."""
+        if self.is_socket or self.host in _LOCAL:
+            return ""
+        both = ", ".join(f"{name}={value}" for name, value in {**REMOTE, **self.settings}.items())
+        return f"; the URL demands {both} (docs/scale.md)"
+
     def parameters(self, environment: Mapping[str, str] = os.environ) -> dict[str, str | int]:
         """The connection parameters for libpq; raises ConfigError if the password is missing."""
         found: dict[str, str | int] = {
