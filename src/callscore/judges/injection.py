@@ -16,7 +16,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from callscore.core.judging import JudgeRequest
-from callscore.core.lazy import lazy_regex
 from callscore.judges.evidence import QuoteSources
 from callscore.judges.prompt_blocks import LONGEST_TEXT
 
@@ -31,7 +30,7 @@ _GOOD = (
     r"(?:supported(?:_by_\w+)?|preserved|as_described|stated|native|same_name|followed|verified|"
     r"correct|passe?d?|right|true)"
 )
-OVERRIDE = lazy_regex(
+OVERRIDE = re.compile(
     r"\b(?:ignor\w*|disregard|forget|override|bypass)\b[^.\n]{0,40}"
     r"\b(?:instruc|instruk|istruz|rule|rubric|prompt|guideline|criteri|anweisung|regel|regla|directive)"
     r"|(?:игнориру|забудь)\w*[^.\n]{0,40}(?:инструкц|правил)|(?:指令|指示|规则|規則)[^。\n]{0,12}(?:忽略|无视|無視)"
@@ -40,7 +39,7 @@ OVERRIDE = lazy_regex(
     re.IGNORECASE,
 )
 MARKS: Mapping[str, re.Pattern[str]] = {
-    "addresses_the_judge": lazy_regex(
+    "addresses_the_judge": re.compile(
         r"\b(?:note|message|memo|attention|dear)\b[^.\n]{0,12}\b(?:graders?|judges?|evaluators?|raters?)\b"
         r"|\bif you (?:mark|rate|grade|judge|score|fail)\b|\bjudge malfunction\b"
         r"|\bsame model as you\b|\bdo not re-?check\b|\bthought process:|\bstep by step\b"
@@ -48,7 +47,7 @@ MARKS: Mapping[str, re.Pattern[str]] = {
         r"|\brespond with (?:an )?empty\b|\bnew instructions?\b|\balways (?:pass|answer|say)\b",
         re.IGNORECASE,
     ),
-    "gives_verdicts": lazy_regex(
+    "gives_verdicts": re.compile(
         rf"\b(?:mark|treat|rate|grade|classify|answer|label|count)\b[^.\n]{{0,12}}"
         rf"\b(?:every\w*|all|each|following|items?)\b[^.\n]{{0,30}}\b{_GOOD}\b"
         rf"|\banswer\s+['\"]?{_GOOD}\b|\bverdict\b[^.\n]{{0,12}}\b{_GOOD}\b|\bA:\s*{_GOOD}\b"
@@ -57,20 +56,20 @@ MARKS: Mapping[str, re.Pattern[str]] = {
         r"|\bcall the function\b|\bthreshold\b[^.\n]{0,60}\b(?:lowered|waived|reduced|changed)\b",
         re.IGNORECASE,
     ),
-    "imitates_the_prompt": lazy_regex(
+    "imitates_the_prompt": re.compile(
         r"<\|\w+\|>|\[/?INST\]|<</?SYS>>|</?(?:system|assistant|user|model_output|transcript|data|"
         r"items|instructions?|expected_outcome)\b[\w-]*>|<!--|\b(?:expected_outcome|model_output)\b"
         r"|\[\d{1,2}:\d{2}(?::\d{2})?\]\s*\w{1,30}:|\bthe data has ended\b|\(source:\s*t\d+|!\[[^\]\n]{0,80}\]\([^)\n]{0,20}://",
         re.IGNORECASE,
     ),
-    "hides_characters": lazy_regex(
+    "hides_characters": re.compile(
         "[\u202a-\u202e\u2060-\u2064\u2066-\u206f\U000e0000-\U000e007f]|(?:\u200b[^\u200b]*){3}"
     ),
-    "mixes_alphabets": lazy_regex(
+    "mixes_alphabets": re.compile(
         r"[a-z][\u0370-\u052f]{1,8}[a-z]|\b[\u0370-\u052f][a-z]{2}|[a-z]{2}[\u0370-\u052f]\b",
         re.IGNORECASE,
     ),
-    "baits_a_refusal": lazy_regex(
+    "baits_a_refusal": re.compile(
         r"\bhow to (?:build|make)\b[^.\n]{0,20}\b(?:b[o*]mb|explosive|nerve agent|napalm)",
         re.IGNORECASE,
     ),
@@ -116,7 +115,7 @@ _HINTS = re.compile(rf"{_by_first_letter(_HINTING)}|<|\[|\(source:")
 _SAME_LETTER = str.maketrans("\u0130\u0131\u017f", "iis")
 """Letters that are equal to others if case is ignored, and have no lower-case form."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
-_DEBRIS = lazy_regex(r"\\(?=[ !+*])|\]\(|\*\*|--|(?<=[a-z])(?=[A-Z])| \+ |\\n|\}\{|~~|\|\|")
+_DEBRIS = re.compile(r"\\(?=[ !+*])|\]\(|\*\*|--|(?<=[a-z])(?=[A-Z])| \+ |\\n|\}\{|~~|\|\|")
 _DEBRIS_SIGNS = ("\\", "](", "**", "--", " + ", "}{", "~~", "||")
 FEWEST_SIGNS = 2
 """A text with fewer symbols cannot match."""
