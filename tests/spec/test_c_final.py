@@ -33,6 +33,7 @@ from callscore.core.spec import MetricSpec
 from callscore.report.cells import scorecard_rows
 from callscore.scorecard.final import final_score
 from callscore.scorecard.formula import formula_value
+from callscore.scorecard.metric_score import mean_of_strata
 from callscore.scorecard.ranking import cost_at_volume, model_cost
 from callscore.scorecard.tally import TaskTally
 from callscore.suites.calls import spec
@@ -226,6 +227,13 @@ def test_c83_the_cost_of_a_volume_and_its_limits_are_in_proportion() -> None:
     assert found.value == pytest.approx(25)
     assert found.ci95 == (20.0, 32.5)
     assert cost_at_volume(msgspec.structs.replace(cost, per_1000_calls=None), 2_500) is None
+
+
+def test_c120_the_mean_of_languages_needs_a_value_of_each() -> None:
+    spec = MetricSpec(section="in-house", label="Plan")
+    english, korean = row(0.5, None), row(0.9, None)
+    assert mean_of_strata(spec, [english, korean]).value == 0.7
+    assert mean_of_strata(spec, [english, row(None, None)]).value is None
 
 
 def test_c83_one_reply_without_a_cost_makes_the_cost_unknown(tmp_path: Path) -> None:
