@@ -44,6 +44,13 @@ def show_cost(value: float | None) -> str:
     return "unknown" if value is None else show_money(value)
 
 
+def show_spend(known_usd: float, unpriced: int) -> str:
+    """Return what a run paid, and how many of its replies have an unknown price."""
+    if not unpriced:
+        return show_money(known_usd)
+    return f"{show_money(known_usd)} + {unpriced} unpriced" if known_usd else "unknown"
+
+
 def show_interval(
     limits: tuple[float, float], unit: str = "fraction", *, few: bool = False, equal: bool = False
 ) -> str:

@@ -8,7 +8,7 @@ from math import ceil
 
 from callscore.report.html.parts import chip, model_name, row, table
 from callscore.report.markup import Child, Html, join, tag
-from callscore.report.numbers import show, show_count, show_money
+from callscore.report.numbers import show, show_count, show_money, show_spend
 from callscore.report.race_text import describe_decision
 from callscore.report.safe_text import plain
 from callscore.report.svg.sparkline import draw_sparkline
@@ -102,7 +102,7 @@ def _row(run: RunLine, series: Sequence[RunLine]) -> Html:
     if run.leader is not None:
         leader = model_name(run.leader)
     cost = join(
-        show_money(run.cost_usd),
+        show_spend(run.cost_usd, run.unpriced),
         tag("small", f"judge {show_money(run.judge_usd)}") if run.judge_usd else None,
     )
     started = run.started_at[:16].replace("T", " ")
