@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from callscore.core.case import Tool
+from callscore.core.tool_schema import FORMS
 from callscore.suites.orchestration.scenario.model import DecodedCall
-from callscore.suites.orchestration.scenario.tool_schema import FORMS
 
 
 class Difference(NamedTuple):

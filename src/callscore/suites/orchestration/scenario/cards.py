@@ -11,7 +11,7 @@ import msgspec
 from callscore.core import strict_json
 from callscore.core.case import Tool
 from callscore.core.errors import DataError
-from callscore.suites.orchestration.scenario.tool_schema import plain_tool
+from callscore.core.tool_schema import plain_tool
 
 
 class Skill(msgspec.Struct, frozen=True):
