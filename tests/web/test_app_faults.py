@@ -98,7 +98,7 @@ def test_a_search_that_takes_too_long_is_stopped_and_the_page_says_so(
     sample_store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(results_index, "STEPS", 10)  # the sample needs fewer than are checked
-    search = [("GET", "/runs/1/matrix?q=refund"), ("GET", "/runs/1/cases/1")]
+    search = [("GET", "/runs/1/matrix?q=refund"), ("GET", "/runs/1")]
     routes = all_routes()
     (status, page), (after, _) = ask(sample_store, search, routes=routes, most_s=0.0)
     assert (status, after) == (503, 200)
