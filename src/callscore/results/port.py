@@ -77,8 +77,6 @@ class RunLine(msgspec.Struct, frozen=True):
     """The state of its race, if it is one."""
     failures: Sequence[Failure] = ()
     """The most frequent cause of every model, while the run is running."""
-    unpriced: int = 0
-    """Replies of unknown cost."""
     unstored: bool = False
     held_since: str | None = None
     """When the process that holds it began; later than `started_at` if it was resumed."""
