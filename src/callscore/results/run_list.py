@@ -100,11 +100,11 @@ class RunList:
             judge_usd=record.judge_usd,
             uncertain_usd=record.uncertain_usd,
             state=state,
-            unpriced=record.unpriced,
             leader=None if head is None else head.leader,
             leader_final=None if head is None else head.leader_final,
             race=record.race,
             failures=self._failures(record),
+            unpriced=record.unpriced,
             unstored=header.unstored,
             held_since=None if record.holder is None else record.holder.since,
         )
