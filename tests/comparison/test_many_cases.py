@@ -36,6 +36,14 @@ def changes(number: int) -> Sequence[CaseChange]:
     return find_changes(before, after, {"qa": 0.4}, frozenset())
 
 
+def test_a_case_that_only_one_side_has_is_no_change() -> None:
+    both = {"a": [result("a", 0.5)], "b": [result("b", 0.5)]}
+    one = {"a": [result("a", 0.9)], "b": []}
+    for first, second in ((both, one), (one, both), (both, {"a": one["a"]})):
+        (change,) = find_changes(first, second, {"qa": 1.0}, frozenset())
+        assert change.case_id == "a"
+
+
 def test_sparse_lines_are_the_lines_that_were_added() -> None:
     dense = np.array([[0.0, 2.5, 0.0, 1.0], [0.0] * 4, [1.0, 1.0, 1.0, 0.25]])
     lines = CallLines(4)

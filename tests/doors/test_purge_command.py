@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from callscore.store.journal import Journal
 from commands import run
+from run_cases import HEADER
 
 SECRET = "Zanzibarine"
 EVAL = """
@@ -58,6 +60,15 @@ def test_replies_that_another_run_uses_are_kept(folder: Path) -> None:
     done = run("purge", "1", "--store", "runs.db", "--yes", cwd=folder)
     assert "deleted 1 run and 0 replies" in done.stdout
     assert run("run", "eval.yaml", "--rescore", "2", cwd=folder).returncode == 0
+
+
+def test_a_run_that_a_living_process_holds_is_not_purged(folder: Path) -> None:
+    with Journal(folder / "runs.db") as journal:
+        held = journal.open_run(HEADER)
+        done = run("purge", held.id, "--store", "runs.db", "--yes", cwd=folder)
+    assert done.returncode == 2
+    assert f"run {held.id} is held by process" in done.stderr
+    assert run("runs", "--store", "runs.db", cwd=folder).stdout.count(HEADER.name) == 1
 
 
 def test_runs_are_chosen_by_age_or_all(folder: Path) -> None:

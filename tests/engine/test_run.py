@@ -151,6 +151,13 @@ def test_rate_limits_end_with_the_deadline_of_the_case() -> None:
     assert 0.1 <= ran.took_s < 0.2
 
 
+def test_a_wait_beyond_the_deadline_of_the_case_is_not_begun() -> None:
+    provider = ScriptedProvider(lambda call, n: attempt_failed("rate_limited", "429", wait=50.0))
+    ran = run_virtually([planned_model(provider, 1)], EngineOptions(case_s=10.0))
+    assert provider.attempts.total() == 1
+    assert ran.took_s < 10.0
+
+
 def test_a_fault_of_an_adapter_fails_the_case_and_says_nothing_it_heard(tmp_path: Path) -> None:
     def faulty(call: ProviderRequest, attempt: int) -> ProviderResponse:
         raise ValueError("sk-secret")

@@ -35,6 +35,13 @@ def test_the_cost_of_judging_is_the_same_in_whichever_order_answers_come() -> No
     assert len(sums) == 1 and len(one_by_one) > 1
 
 
+def test_flips_of_all_answers_of_a_call_are_counted_as_that_call() -> None:
+    spent = JudgingCost()
+    for flipped, call in ((1, 7), (0, 7), (2, 8)):
+        spent.add(JudgeResult((), rejudged=2, flipped=flipped), 1, call=call)
+    assert spent.flips == {7: (1, 4), 8: (2, 2)}
+
+
 def test_a_request_with_an_unjudged_item_counts_as_failed_once_however_many_items_it_has() -> None:
     def unjudged(*names: str) -> list[Unjudged]:
         return [Unjudged(Item("qa.evidence_backed_reasoning", name), "no word") for name in names]

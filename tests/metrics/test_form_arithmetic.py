@@ -30,3 +30,22 @@ def test_losing_a_part_of_the_points_of_a_fatal_question_fails_the_form(
     form = Form("f", "Service", [Section("a", "a", [fatal, other])], "question_weights", "genesys")
     found = total(form, {"kill": mark, "other": 1.0})
     assert (found.failed_by == ["kill"], found.percent == 0) == (fails, fails)
+
+
+def test_both_ends_of_a_range_of_numbers_belong_to_it() -> None:
+    ranges = [Option("slow", "6-9", 0.0, least=6, most=9), Option("fast", "0-5", 1.0, most=5)]
+    asked = FormQuestion("minutes", "?", options=ranges, kind="number")
+    chosen = {given: asked.option(given) for given in ("-1", "5", "5.5", "6", "9", "10")}
+    assert [option.id if option else None for option in chosen.values()] == [
+        *("fast", "fast", None, "slow", "slow", None)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("scores", "is_pass_fail"), [((0, 5), True), ((1, 5), False), ((0,), False)]
+)
+def test_a_question_is_pass_or_fail_if_one_of_two_options_earns_nothing(
+    scores: tuple[float, ...], is_pass_fail: bool
+) -> None:
+    options = [Option(f"o{score}", f"{score}", score) for score in scores]
+    assert FormQuestion("q", "?", options=options).is_pass_fail is is_pass_fail

@@ -17,7 +17,13 @@ from callscore.core.errors import ConfigError
 from callscore.core.scorecard import Decide
 from callscore.report.decision_statements import state_decision
 from callscore.report.html.first_screen import models_table
-from callscore.scorecard.decision import choose, failing_rows, is_kept_out, models_in_question
+from callscore.scorecard.decision import (
+    choose,
+    failing_rows,
+    final_floor,
+    is_kept_out,
+    models_in_question,
+)
 from callscore.suites.calls.spec import load_spec
 from decision_cards import broken, card, failing, gap, model, printed, row
 from decision_situations import SITUATIONS, Situation
@@ -113,6 +119,14 @@ def test_c138_a_final_below_its_floor_is_never_recommended() -> None:
 
 def test_c138_a_final_that_equals_its_floor_is_in_question() -> None:
     assert models_in_question(card(model("a", 0.6, floor=0.6))) == ["a"]
+
+
+def test_c135_a_final_has_no_floor_if_a_weighted_task_has_none() -> None:
+    one = model("a", 0.6, floor=0.7)
+    without = msgspec.structs.replace(one.tasks["qa"], trivial_floor=None)
+    final = msgspec.structs.replace(one.final, weights={"qa": 0.5, "text": 0.5})
+    both = {"qa": one.tasks["qa"], "text": without}
+    assert final_floor(msgspec.structs.replace(one, tasks=both, final=final)) is None
 
 
 @pytest.mark.parametrize(("cases", "is_out"), [(400, True), (800, False)])

@@ -29,11 +29,15 @@ from callscore.core.scorecard import (
     Scorecard,
     TaskScore,
 )
+from callscore.core.spec import MetricSpec
 from callscore.report.cells import scorecard_rows
 from callscore.scorecard.final import final_score
+from callscore.scorecard.formula import formula_value
+from callscore.scorecard.metric_score import mean_of_strata
 from callscore.scorecard.ranking import cost_at_volume, model_cost
 from callscore.scorecard.tally import TaskTally
 from callscore.suites.calls import spec
+from decision_cards import row
 
 NOT_RUN = BenchmarkScore("not_run", None, {})
 
@@ -223,6 +227,27 @@ def test_c83_the_cost_of_a_volume_and_its_limits_are_in_proportion() -> None:
     assert found.value == pytest.approx(25)
     assert found.ci95 == (20.0, 32.5)
     assert cost_at_volume(msgspec.structs.replace(cost, per_1000_calls=None), 2_500) is None
+
+
+def test_c120_the_mean_of_languages_needs_a_value_of_each() -> None:
+    spec = MetricSpec(section="in-house", label="Plan")
+    english, korean = row(0.5, None), row(0.9, None)
+    assert mean_of_strata(spec, [english, korean]).value == 0.7
+    assert mean_of_strata(spec, [english, row(None, None)]).value is None
+
+
+def test_c83_one_reply_without_a_cost_makes_the_cost_unknown(tmp_path: Path) -> None:
+    cases = [qa_case([question()], name) for name in ("c1", "c2")]
+    priced = output("c1", form(question()), cost_usd=0.01)
+    found = score(cases, [priced, output("c2", form(question()))], tmp_path).card.models[0].cost
+    assert (found.status, found.per_1000_calls) == ("unknown", None)
+
+
+def test_c113_an_undefined_row_counts_0_only_where_the_specification_says_so() -> None:
+    undefined = msgspec.structs.replace(row(None, None), why="undefined: no case has a call")
+    spec = MetricSpec(section="in-house", label="Calls")
+    assert formula_value(spec, undefined) is None
+    assert formula_value(msgspec.structs.replace(spec, zero_if_undefined=True), undefined) == 0.0
 
 
 def test_c83_an_unknown_task_in_the_workload_is_refused(tmp_path: Path) -> None:

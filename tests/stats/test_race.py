@@ -295,10 +295,10 @@ def test_a_rate_gate_is_shown_to_be_breached_or_to_hold(about: Population) -> No
 
 
 def test_stats4_two_fifths_of_the_error_are_for_gates() -> None:
-    gate = RateGate("qa.false_pass_rate", "qa", 0.03, 2)
+    gate = RateGate("qa.false_pass_rate", "qa", 0.3, 2)
     clean = CallOutcome({"qa": (0.8, 0.8)}, {gate.slug: (0.0, 2.0)})
     wrong = CallOutcome({"qa": (0.8, 0.8)}, {gate.slug: (1.0, 2.0)})
-    answers = {"wrong": [clean, clean, clean, wrong] * 100, "clean": [clean] * 400}
+    answers = {"wrong": [wrong] * 400, "clean": [clean] * 400}
     rules = RaceRules(alpha=0.05, round_size=1, gates=[gate], margin=0.0)
     state, _ = run(answers, rules=rules)
     plan = make_schedule(dict.fromkeys(IDS, QA), {"qa": 1.0}, 3, "pool")
