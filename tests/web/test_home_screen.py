@@ -71,3 +71,19 @@ def test_a_running_race_says_who_is_in_it_and_why_requests_fail(tmp_path: Path) 
     assert "race" in ended
     assert "still in the race" not in ended
     assert "deployment is gone" not in ended
+
+
+def test_a_run_in_which_no_model_has_a_final_has_no_leader_and_no_cost_of_zero(
+    tmp_path: Path,
+) -> None:
+    cases_file(tmp_path, 3)
+    path = eval_file(
+        tmp_path, [{"name": "m", "provider": "simulated", "params": {"broken_json": 1.0}}]
+    )
+    done = commands.run("run", path, "--store", tmp_path / "runs.db")
+    assert done.returncode == 0, done.stderr
+    with serve(tmp_path / "runs.db") as served:
+        served.enter()
+        (row,) = rows(served)
+    assert '<td data-label="Leader"><span class="quiet">—</span></td>' in row
+    assert '<td data-label="Cost">unknown</td>' in row

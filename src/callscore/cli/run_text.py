@@ -11,7 +11,7 @@ from pathlib import Path
 from callscore.core.batch import BatchJob
 from callscore.core.run import RunSummary
 from callscore.report.layout import align_columns
-from callscore.report.numbers import show_count, show_money, show_spend
+from callscore.report.numbers import show_count, show_known_cost, show_money
 from callscore.report.safe_text import plain
 from callscore.runner.estimate import Estimate
 from callscore.runner.preflight import Preflight
@@ -74,7 +74,7 @@ def summary_lines(run_id: int, summary: RunSummary, preflights: Sequence[Preflig
             str(model.failed),
             str(model.not_run),
             str(model.attempts),
-            show_spend(model.spend_usd, model.unpriced),
+            show_known_cost(model.spend_usd, model.unpriced),
         )
         for name, model in all_models.items()
     ]
@@ -116,7 +116,7 @@ def run_lines(records: Sequence[RunRecord]) -> list[str]:
             f"{record.answered}/{record.header.total}",
             str(record.failed),
             f"{record.coverage:.1%}" if record.coverage is not None else "",
-            show_spend(record.cost_usd, record.unpriced),
+            show_known_cost(record.cost_usd, record.unpriced),
             record.started_at[:16].replace("T", " "),
             show_money(record.judge_usd) if record.judge_usd else "",
             f"up to {show_money(record.uncertain_usd)} more" if record.uncertain_usd else "",

@@ -44,11 +44,11 @@ def show_cost(value: float | None) -> str:
     return "unknown" if value is None else show_money(value)
 
 
-def show_spend(known_usd: float, unpriced: int) -> str:
-    """Return what a run paid, and how many of its replies have an unknown price."""
-    if not unpriced:
-        return show_money(known_usd)
-    return f"{show_money(known_usd)} + {unpriced} unpriced" if known_usd else "unknown"
+def show_known_cost(known: float, unpriced: int) -> str:
+    """Return the cost of replies, `unpriced` of which have an unknown cost."""
+    if unpriced and not known:
+        return show_cost(None)
+    return f"{show_money(known)} + {unpriced} unpriced" if unpriced else show_money(known)
 
 
 def show_interval(
