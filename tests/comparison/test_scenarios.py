@@ -102,7 +102,7 @@ def test_a_baseline_holds_later_runs_of_scenarios(folder: Path, tmp_path: Path) 
         "run", eval_file(tmp_path, [SAME, WORSE], data=SCENARIOS, gates=same), "--store", store
     )
     assert done.returncode == 3  # six scenarios are too few to be sure that nothing was lost
-    assert done.stderr.count("about 59 calls like these 6 would show it") == 4
+    assert done.stderr.count("about 59 scenarios like these 6 would show it") == 4
 
 
 def test_a_baseline_keeps_calls_and_scenarios_apart(tmp_path: Path) -> None:

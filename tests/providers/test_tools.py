@@ -277,7 +277,7 @@ def test_a_server_that_cannot_be_started_is_no_result(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("tool", "message"),
     [
-        (LiveTool(python="functions.py:missing"), "no such function"),
+        (LiveTool(python="functions.py:missing"), r"tools\.count\.python: .* no such function"),
         (LiveTool(python="missing_module:call"), "cannot be loaded"),
         (LiveTool(mcp=["no-such-command-here"]), "no such command"),
     ],

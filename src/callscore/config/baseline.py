@@ -14,6 +14,8 @@ from callscore.core.errors import ConfigError
 from callscore.core.scorecard import CheckResult, ModelScore, Scorecard
 from callscore.core.signature import changes_between
 from callscore.core.spec import TOLERANCE
+from callscore.core.task import SCENARIO
+from callscore.report.decision_statements import sampled_unit
 from callscore.report.numbers import show_count
 from callscore.stats.claim_limits import mean_limits
 from callscore.stats.intervals import Interval
@@ -202,11 +204,18 @@ def _why_missed(
     text = f"is {now.value:.4g}, was {before:.4g}, may lose {rule.margin:g}"
     if sign * (before - now.value) > rule.margin + TOLERANCE:
         return True, text
-    return _surely(gate, now.model, baseline_model, runs, text) if gate.sure else (False, text)
+    if not gate.sure:
+        return False, text
+    return _surely(gate, now.model, baseline_model, runs, text, gated_unit(card, gate.of))
 
 
 def _surely(
-    gate: GateEntry, model: str, baseline_model: BaselineModel, runs: BaselineRuns, text: str
+    gate: GateEntry,
+    model: str,
+    baseline_model: BaselineModel,
+    runs: BaselineRuns,
+    text: str,
+    unit: str,
 ) -> tuple[bool, str] | _Undecided:
     """Whether the claim limits of the paired difference are above or below −margin    STATS §2
 
@@ -217,9 +226,9 @@ def _surely(
     pairs = paired_differences(baseline_model, current, of) if current is not None else {}
     limits = limits_of_difference(pairs)
     if limits is None:
-        return _Undecided(f"has no calls in common with the baseline to be sure about {gate.of}")
+        return _Undecided(f"has no {unit}s in common with the baseline to be sure about {gate.of}")
     margin, n = gate.no_regression.margin, len(pairs)
-    shown = f"{text}; on {show_count(n, 'common call')}"
+    shown = f"{text}; on {show_count(n, f'common {unit}')}"
     if limits.high < -margin - TOLERANCE:
         return True, f"{shown} it surely loses more than {-limits.high:.4g}"
     loss = f"it surely loses no more than {max(0.0, -limits.low):.4g} (one-sided 95 %)"
@@ -227,14 +236,20 @@ def _surely(
         return False, f"{shown} {loss}"
     value = math.fsum(pairs.values()) / n
     needed = more_calls_for_claim(n, value - limits.low, value + margin, value + 1)
-    return _Undecided(f"{shown} {loss}; {describe_calls_needed(needed, n)}")
+    return _Undecided(f"{shown} {loss}; {describe_calls_needed(needed, n, unit)}")
 
 
-def describe_calls_needed(needed: int | None, calls: int) -> str:
+def describe_calls_needed(needed: int | None, calls: int, unit: str) -> str:
     """Return `about 149 calls like these 50 would show it`        STATS §2"""
     if needed is None:
-        return "no number of calls is promised: it may be no better than its limit"
-    return f"about {needed:,} calls like these {calls:,} would show it"
+        return f"no number of {unit}s is promised: it may be no better than its limit"
+    return f"about {needed:,} {unit}s like these {calls:,} would show it"
+
+
+def gated_unit(card: Scorecard, of: str) -> str:
+    """What a gated value is a mean over: calls, or scenarios."""
+    is_of_scenarios = _address(of).partition(".")[0] == SCENARIO
+    return "scenario" if is_of_scenarios else sampled_unit(card)
 
 
 def paired_differences(before: BaselineModel, now: BaselineModel, of: str) -> dict[str, float]:

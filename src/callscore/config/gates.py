@@ -11,6 +11,7 @@ from callscore.config.baseline import (
     BaselineRuns,
     Now,
     describe_calls_needed,
+    gated_unit,
     regression_check,
 )
 from callscore.config.file import GateEntry
@@ -138,7 +139,8 @@ def gate_checks(
         if gate.no_regression is not None and card is not None:
             checks += [regression_check(card, gate, _now(found), baselines) for found in mine]
         else:
-            checks += [_check(found, gate) for found in mine]
+            unit = "call" if card is None else gated_unit(card, gate.of)
+            checks += [_check(found, gate, unit) for found in mine]
     return checks
 
 
@@ -157,10 +159,10 @@ def _now(found: _Found) -> Now:
     return Now(found.model, found.value, found.blocked, found.left_out)
 
 
-def _check(found: _Found, gate: GateEntry) -> CheckResult:
+def _check(found: _Found, gate: GateEntry, unit: str) -> CheckResult:
     if why := _why_missed(found, gate):
         return CheckResult(found.model, gate.of, "failed", why)
-    if why := _why_undecided(found, gate):
+    if why := _why_undecided(found, gate, unit):
         return CheckResult(found.model, gate.of, "undecided", why)
     assert found.value is not None  # without a value it is undecided
     return CheckResult(found.model, gate.of, "passed", f"is {found.value:.4g}, {_expected(gate)}")
@@ -174,7 +176,7 @@ def _why_missed(found: _Found, gate: GateEntry) -> str:
     return f"is {_show(found.value, gate)}, {_expected(gate)}" if is_missed else ""
 
 
-def _why_undecided(found: _Found, gate: GateEntry) -> str:
+def _why_undecided(found: _Found, gate: GateEntry, unit: str) -> str:
     """Why a gate that does not fail does not pass either."""
     if found.value is None:
         return "has no value"
@@ -184,10 +186,10 @@ def _why_undecided(found: _Found, gate: GateEntry) -> str:
         return f"is at least {shown}, the rest is not decided; {_expected(gate)}"
     if gate.sure and found.limits is None:
         return "has no interval, so nothing about it is sure"
-    return _why_unsure(found, gate) or found.left_out
+    return _why_unsure(found, gate, unit) or found.left_out
 
 
-def _why_unsure(found: _Found, gate: GateEntry) -> str:
+def _why_unsure(found: _Found, gate: GateEntry, unit: str) -> str:
     """Why the data do not show that a value meets its gate, and how many calls would  STATS §2"""
     limits = found.limits
     if not gate.sure or found.value is None or limits is None:
@@ -200,24 +202,25 @@ def _why_unsure(found: _Found, gate: GateEntry) -> str:
         return ""
     return (
         f"is {found.value:.4g}, but not surely: {where} (one-sided 95 %), {_expected(gate)}; "
-        f"{_needed(found.value, end, at, limits)}"
+        f"{_needed(found.value, end, at, limits, unit)}"
     )
 
 
-def _needed(value: float, end: float, at: float, limits: SureLimits) -> str:
+def _needed(value: float, end: float, at: float, limits: SureLimits, unit: str) -> str:
     """How many calls would show that the value meets its gate."""
     if limits.value_range is None:
-        return "more calls are needed"
+        return f"more {unit}s are needed"
     low, high = limits.value_range
-    worst, unit = (low if end < value else high), high - low
+    worst, width = (low if end < value else high), high - low
     return describe_calls_needed(
         more_calls_for_claim(
             limits.calls,
-            abs(value - end) / unit,
-            abs(value - at) / unit,
-            abs(value - worst) / unit,
+            abs(value - end) / width,
+            abs(value - at) / width,
+            abs(value - worst) / width,
         ),
         limits.calls,
+        unit,
     )
 
 

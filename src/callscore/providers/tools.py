@@ -143,7 +143,10 @@ class ToolProvider:
         """Load every function, find every command; raises ConfigError."""
         for name, tool in self._tools.items():
             if tool.python:
-                self._target(name)
+                try:
+                    self._target(name)
+                except ConfigError as error:
+                    raise ConfigError(f"{_place(name)}.python: {error}") from None
             elif (
                 shutil.which(tool.mcp[0], path=None) is None
                 and not (self._folder / tool.mcp[0]).is_file()
