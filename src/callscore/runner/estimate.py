@@ -22,11 +22,13 @@ from callscore.store.address import is_written, open_store
 from callscore.suites.registry import suite_of
 
 BYTES_PER_TOKEN = 4
+"""About those of English text."""
 RUBRIC_TOKENS = 2_800
 """The part of a judge's request that every case of a task shares, and its schema."""
 ITEM_TOKENS, ENTRY_TOKENS, CANARIES = 80, 160, 2
 """Tokens of an item without its texts, of its verdict with a quote; number of canaries."""
 RECORD_TOKENS = 200
+"""Of a five-key record without the text that it quotes (`style: document`)."""
 STATEMENTS_ASKED = 3
 """Items that may repeat one text of a reply."""
 ANSWER_TOKENS = 25_000
