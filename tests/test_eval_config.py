@@ -147,7 +147,7 @@ MISTAKES: list[tuple[str, str, list[str]]] = [
         [":6:", "models[0].limits.concurency", "did you mean concurrency?"],
     ),
     ("price with a typo", ONLINE + "price: {inptu: 1, output: 2}\n", ["did you mean input?"]),
-    ("no models", "data: a.jsonl\n", ["missing required field models"]),
+    ("no models", "data: a.jsonl\n", ["expected the key models"]),
     ("empty models", "data: a.jsonl\nmodels: []\n", ["models", "at least one model"]),
     ("empty file", "", ["expected data, models"]),
     ("a list", "[1]\n", ["no keys"]),

@@ -91,6 +91,16 @@ def test_imported_calls_are_redacted_before_they_are_written(tmp_path: Path) -> 
     assert "note: names of people were not replaced; expected --names FILE" in done.stdout
 
 
+def test_a_code_that_is_no_country_is_refused(tmp_path: Path) -> None:
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text(json.dumps(CASE) + "\n")
+    done = run("redact", cases, "-o", tmp_path / "r", "--regions", "UK,us")
+    assert done.returncode == 2
+    assert "'UK' is not a country; expected codes of two letters, such as GB" in done.stderr
+    assert not (tmp_path / "r").exists()
+    assert run("redact", cases, "-o", tmp_path / "r", "--regions", "gb, us").returncode == 0
+
+
 def test_names_that_were_not_searched_are_said(tmp_path: Path) -> None:
     cases, names = tmp_path / "cases.jsonl", tmp_path / "names.txt"
     cases.write_text(json.dumps(CASE) + "\n")

@@ -44,6 +44,12 @@ def test_languages_lengths_labels_and_doubles_are_counted() -> None:
     assert not any("reason" in line for line in said)
 
 
+def test_calls_without_a_word_are_named() -> None:
+    said = lines(case(1, "", 5), case(2, "Agent: a", 0))
+    assert "calls without a word: call-1; no model can answer them" in said
+    assert not any("without a word" in line for line in lines(case(2, "Agent: a", 0)))
+
+
 def test_a_call_with_several_cases_is_counted_once() -> None:
     assert lines(case(1, "Agent: a", 5), case(1, "Agent: a", 5))[0].startswith("calls 1;")
 

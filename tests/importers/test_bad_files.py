@@ -122,3 +122,12 @@ def test_documents_and_recordings_are_refused_with_what_to_do(
     assert done.returncode == 2
     assert f"call.bin: {words}" in done.stderr
     assert not (tmp_path / "t.jsonl").exists()
+
+
+@pytest.mark.parametrize("text", ["WEBVTT\n", "WEBVTT\n\n00:99 -> 01\nHello\n"])
+def test_subtitles_without_a_cue_are_named(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "call.vtt"
+    file.write_text(text)
+    done = run("import", file, "-o", tmp_path / "t.jsonl")
+    assert done.returncode == 2
+    assert "call.vtt: has no cue with a time and a text" in done.stderr

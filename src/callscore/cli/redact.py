@@ -38,14 +38,19 @@ def redact(
     """
     import msgspec
 
-    from callscore.config.redaction import RedactOptions, check_kinds, read_names, redact_files
-    from callscore.privacy.finder import REGIONS
+    from callscore.config.redaction import (
+        RedactOptions,
+        check_kinds,
+        check_regions,
+        read_names,
+        redact_files,
+    )
     from callscore.store.files import atomic_write
 
     options = RedactOptions(
         check_kinds([kind for kind in kinds.split(",") if kind]),
         read_names(names) if names is not None else (),
-        [region.strip().upper() for region in regions.split(",") if region] or REGIONS,
+        check_regions(regions.split(",")),
         name_model,
     )
     written, found = redact_files(files, out, options)

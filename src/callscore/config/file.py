@@ -23,6 +23,7 @@ CALLS = "calls"
 SCENARIOS = "orchestration"
 """The key of scenarios under `data`; among the tasks, it selects them."""
 _AT = re.compile(r" - at `\$\.?(.*)`$")
+_MISSING = re.compile(r"Object missing required field `(.*?)`")
 _SECRET_KEYS = frozenset({"api_key", "apikey", "key", "token", "secret", "password"})
 
 
@@ -180,6 +181,8 @@ def convert_entry(document: Document, kind: Any, part: str, value: Any) -> Any:
         found = _AT.search(message)
         inner = found.group(1) if found else ""
         whole = f"{part}.{inner}" if part and inner else part or inner
+        if missing := _MISSING.match(message):
+            raise document.error(whole, f"expected the key {missing[1]}") from None
         raise document.error(whole, _AT.sub("", message).replace("`", "")) from None
 
 

@@ -69,7 +69,8 @@ def _template(document: Document, part: str, task: str, name: str) -> PromptTemp
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise document.error(place, f"{name!r} cannot be read: {error}") from None
+        why = getattr(error, "strerror", None) or error
+        raise document.error(place, f"{name!r} cannot be read: {why}") from None
     variables = registry.Catalog().tasks()[task].prompt_variables
     try:
         return parse_template(text, str(path), variables)

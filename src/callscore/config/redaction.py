@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +21,7 @@ import msgspec
 from callscore.core import strict_json
 from callscore.core.errors import DataError, UsageError
 from callscore.core.scenarios import ScenarioData
-from callscore.privacy.finder import KINDS, REGIONS, DataKind, Finder
+from callscore.privacy.finder import KINDS, REGIONS, DataKind, Finder, require_packages
 from callscore.privacy.name_model import SpacyNameModel
 from callscore.privacy.redactor import Placeholders, RedactionReport, Redactor
 from callscore.report.safe_text import escape_json
@@ -102,12 +102,29 @@ def check_kinds(names: Sequence[str]) -> Sequence[DataKind]:
     return [kind for kind in KINDS if kind in names] or KINDS
 
 
+def check_regions(names: Iterable[str]) -> Sequence[str]:
+    """The countries of telephone numbers with these codes; the default ones if none is given."""
+    codes = [name.strip().upper() for name in names if name.strip()]
+    if not codes:
+        return REGIONS
+    require_packages()
+    from phonenumbers import SUPPORTED_REGIONS
+
+    unknown = [code for code in codes if code not in SUPPORTED_REGIONS]
+    if unknown:
+        raise UsageError(
+            f"{unknown[0]!r} is not a country; expected codes of two letters, such as GB, US, IN"
+        )
+    return codes
+
+
 def read_names(path: Path) -> list[str]:
     """Names to replace, one per line."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: cannot be read: {error}") from None
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"{path}: cannot be read: {why}") from None
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
@@ -208,10 +225,10 @@ def redact_options(document: Document, entry: Any) -> RedactOptions:
     names = entry.get("names") or []
     try:
         kinds = check_kinds(_texts(document, "redact.kinds", entry.get("kinds") or []))
+        regions = check_regions(_texts(document, "redact.regions", entry.get("regions") or []))
         given = read_names(document.path.parent / names) if isinstance(names, str) else names
     except UsageError as error:
         raise document.error("redact", str(error)) from None
-    regions = _texts(document, "redact.regions", entry.get("regions") or list(REGIONS))
     model = entry.get("name_model")
     if model is not None and not isinstance(model, str):
         raise document.error("redact.name_model", "expected the name of a pipeline of spaCy")

@@ -82,6 +82,9 @@ class DataStatistics:
         words = [call.words for call in self._calls.values()]
         lengths = f"{min(words)} to {max(words)}, median {statistics.median(words):g}"
         yield f"calls {len(self._calls)}; languages: {languages}; words per call: {lengths}"
+        silent = [name for name, call in self._calls.items() if not call.words]
+        if silent:
+            yield f"calls without a word: {_first_names(silent)}; no model can answer them"
         for name, counts in sorted(self._labels.items()):
             if 1 < len(counts) <= MOST_LABELS and sum(counts.values()) > len(counts):
                 shown = ", ".join(f"{label} {count}" for label, count in counts.most_common())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
@@ -106,9 +107,7 @@ def _cues(lines: Sequence[str], *, is_vtt: bool) -> Iterator[Cue]:
     """The cues of a file; what is outside them (numbers, ids, notes, styles) has no text."""
     times = [_TIMES.fullmatch(line) or _SBV_TIMES.fullmatch(line) for line in lines]
     begins = [at for at, match in enumerate(times) if match is not None]
-    for number, (at, until) in enumerate(
-        zip(begins, [*begins[1:], len(lines)], strict=True), start=1
-    ):
+    for number, (at, until) in enumerate(pairwise([*begins, len(lines)]), start=1):
         text = _cue_text(lines[at + 1 : until], is_vtt=is_vtt, is_last=until == len(lines))
         match = times[at]
         assert match is not None  # one of `begins`
