@@ -8,7 +8,7 @@ can know them beforehand and the same request has the same canaries.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from random import Random
 
@@ -219,9 +219,10 @@ def _salad(texts: Sequence[str], random: Random) -> str:
 
 
 @lru_cache(maxsize=16)
-def _entries(listed: str) -> Sequence[tuple[str, Sequence[str]]]:
+def _entries(listed: str) -> Sequence[tuple[str, frozenset[str]]]:
     """The entries of a list of the library with their telling words; every request needs them."""
-    return [(entry, _telling_words(entry.casefold())) for entry in listed.strip().split("\n")]
+    entries = listed.strip().split("\n")
+    return [(entry, frozenset(_telling_words(entry.casefold()))) for entry in entries]
 
 
 def _foreign_words(
@@ -233,7 +234,7 @@ def _foreign_words(
     texts += (str(judge_request.expected_outcome), str(judge_request.model_output))
     told = "\n".join(texts).casefold().replace("’", "'")
     # The lists are ASCII, so a word of theirs in the text is one of these, or a part of one.
-    pieces = told.encode("ascii", "replace").translate(_ONLY_WORDS).decode().split()
+    pieces = set(told.encode("ascii", "replace").translate(_ONLY_WORDS).decode().split())
     return {
         f"{{{name}}}": random.choice(
             _unheard(library.prompts[listed], told, pieces)
@@ -243,10 +244,9 @@ def _foreign_words(
     }
 
 
-def _unheard(listed: str, told: str, pieces: Sequence[str]) -> Sequence[str]:
+def _unheard(listed: str, told: str, pieces: Collection[str]) -> Sequence[str]:
     """The entries of a list of which no word occurs in a text, which has these pieces."""
     entries = _entries(listed)
-    known = {word for _, words in entries for word in words}.intersection(pieces)
-    if known:
-        known.intersection_update(split_words(told))
-    return [entry for entry, words in entries if known.isdisjoint(words)]
+    known = [words for _, words in entries if not words.isdisjoint(pieces)]
+    told_words = split_words(told) if known else ()
+    return [entry for entry, words in entries if words.isdisjoint(told_words)]
