@@ -47,13 +47,8 @@ def with_intervals(
     if not kept:
         return card
     units = make_units(contributions.values())
-    shapes = [model_shape(model, formula_of, criteria) for model in kept]
-    compared = compared_calls(
-        card,
-        contributions,
-        {model.model: shape for model, shape in zip(kept, shapes, strict=True)},
-        units,
-    )
+    shapes = {model.model: model_shape(model, formula_of, criteria) for model in kept}
+    compared = compared_calls(card, contributions, shapes, units)
     labelled = model_corrections(contributions, compared, units)
     groups = ranked_groups(card, compared.of_model)
     ranking_groups = _ranking_groups(card.ranking, kept)
@@ -76,13 +71,13 @@ def with_intervals(
     inputs = {
         model.model: IntervalInputs(
             model,
-            shape,
-            _counts(contributions[model.model], shape, units),
+            shapes[model.model],
+            _counts(contributions[model.model], shapes[model.model], units),
             of_model,
             limits,
             _specs(model, formula_of),
         )
-        for model, shape, of_model, (limits, _) in zip(kept, shapes, found, claimed, strict=False)
+        for model, of_model, (limits, _) in zip(kept, found, claimed, strict=False)
     }
     method = IntervalMethod(LEVEL, about, len(units.calls), units.size, RESAMPLES, SEED)
     found_of = {model.model: of_model for model, of_model in zip(kept, found, strict=False)}
