@@ -102,3 +102,12 @@ def serious_findings(page: Page, *rules: str) -> list[tuple[str, str]]:
         for one in Axe().run(page, options=options).response["violations"]
         if one["impact"] in ("serious", "critical")
     ]
+
+
+def assert_usable(browser: Browser, served: Served, path: str, width: int, scheme: str) -> None:
+    """axe finds nothing serious on a page, and it does not scroll sideways."""
+    size = {"width": width, "height": 900}
+    with Tab(browser, served, viewport=size, color_scheme=scheme, bypass_csp=True) as tab:
+        page = tab.open(path)
+        assert serious_findings(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -10,7 +10,7 @@ import yaml
 from playwright.sync_api import Browser, expect
 
 import commands
-from browser import Tab
+from browser import Tab, assert_usable
 from scenario_runs import call_first_tool, scenario_data
 from stub_servers import serving
 from web_server import Served, serve
@@ -84,3 +84,25 @@ def test_a_page_of_scenarios_says_of_how_many(tmp_path: Path) -> None:
     with serve(tmp_path / "runs.db") as served:
         served.enter()
         assert "25 of 30 scenarios" in served.ask("/runs/1/agents").text
+
+
+@pytest.mark.parametrize(
+    ("path", "width", "scheme"),
+    [
+        ("/runs/1/cases/3", 1280, "light"),
+        *(
+            pytest.param(path, width, scheme, marks=pytest.mark.slow)
+            for path in (
+                "/runs/1/agents",
+                "/runs/1/agents?scenario=1&model=errs",
+                "/runs/1/cases/3",
+            )
+            for width in (390, 800, 1280, 1920)
+            for scheme in ("light", "dark")
+        ),
+    ],
+)
+def test_axe_finds_nothing_serious_on_steps(
+    browser: Browser, agents: Served, path: str, width: int, scheme: str
+) -> None:
+    assert_usable(browser, agents, path, width, scheme)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Browser, expect
 
-from browser import Tab, reach, serious_findings
+from browser import Tab, assert_usable, reach
 from web_server import Served
 
 SCREENS = (
@@ -120,21 +120,13 @@ def test_a_narrow_case_shows_the_transcript_or_the_answers(
         expect(page.locator(".transcript")).to_be_hidden()
 
 
-def look(browser: Browser, served: Served, path: str, width: int, scheme: str) -> None:
-    size = {"width": width, "height": 900}
-    with Tab(browser, served, viewport=size, color_scheme=scheme, bypass_csp=True) as tab:
-        page = tab.open(path)
-        assert serious_findings(page) == []
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
 @pytest.mark.parametrize(
     ("path", "width", "scheme"), [(SCREENS[2], 1280, "light"), (SCREENS[-1], 390, "dark")]
 )
 def test_axe_finds_nothing_serious_and_nothing_scrolls_sideways(
     browser: Browser, served: Served, path: str, width: int, scheme: str
 ) -> None:
-    look(browser, served, path, width, scheme)
+    assert_usable(browser, served, path, width, scheme)
 
 
 @pytest.mark.slow
@@ -144,4 +136,4 @@ def test_axe_finds_nothing_serious_and_nothing_scrolls_sideways(
 def test_axe_finds_nothing_serious_on_any_screen(
     browser: Browser, served: Served, path: str, width: int, scheme: str
 ) -> None:
-    look(browser, served, path, width, scheme)
+    assert_usable(browser, served, path, width, scheme)

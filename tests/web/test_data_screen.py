@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 import commands
-from browser import Tab
+from browser import Tab, assert_usable
 from command_server import NEVER_S
 from web_server import Served, serve
 
@@ -140,6 +140,18 @@ def test_a_request_without_files_or_for_an_unknown_set_is_refused(importing: Ser
     assert send_body(importing, "/data", b"no parts").status == 400
     assert importing.ask("/data/999").status == 404
     assert importing.ask("/data/999/write", "POST").status == 404
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 800, 1280, 1920])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_on_a_data_set_that_needs_a_word(
+    browser: Browser, importing: Served, width: int, scheme: str
+) -> None:
+    roles = {"form.csv": "form", "marks.csv": "marks"}
+    files = {name: (roles.get(name, "calls"), text.encode()) for name, text in FILES.items()}
+    for page in (send(importing, "/data", files).location, "/data"):
+        assert_usable(browser, importing, page, width, scheme)
 
 
 def test_files_that_break_off_leave_no_data_set(importing: Served) -> None:

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 import commands
-from browser import Tab
+from browser import Tab, assert_usable
 from callscore.uploads.data_folder import DataFolder
 from callscore.uploads.label_book import QuotedSpan, quoted
 from callscore.uploads.worker import write_limited
@@ -165,3 +165,18 @@ def test_an_answer_that_is_none_is_refused(labelling: Labelling) -> None:
 def test_quotes_are_counted_by_code_points() -> None:
     parts = quoted("👋 नमस्ते!", [QuotedSpan(0, 2, 8)])
     assert parts == [("👋 ", False), ("नमस्ते", True), ("!", False)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 800, 1280, 1920])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_while_two_people_label(
+    browser: Browser, labelling: Labelling, width: int, scheme: str
+) -> None:
+    ann, ben, _, path = labelling
+    for person, word in ((ann, "Yes"), (ben, "No")):
+        for call in (1, 2):
+            answer(person, f"{path}/{call}", 1, word, "heard twice")
+            answer(person, f"{path}/{call}", 2, "N/A")
+    for page in (path, f"{path}/1", path.replace("label", "data")):
+        assert_usable(browser, ann, page, width, scheme)

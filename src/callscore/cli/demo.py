@@ -124,9 +124,10 @@ def _say_scenarios(scenarios: Scorecard) -> list[str]:
 
 def _say_what_is_next(html: Path) -> None:
     name = command_name()
+    say(f"The report with every call, its evidence and its verdicts: {html}")
     form, run = "--form FORM --gold MARKS -o cases.jsonl", f"{name} init"
     say(f"Next, your own calls (docs/first-hour.md):  {name} import CALLS/ {form}   then   {run}")
-    say(f"Every call, its evidence and its verdicts: {html}; in the app, and later your own runs:")
+    say("In the browser, the sample now, and later your own runs; open it:")
     say(f"{name} serve")
 
 

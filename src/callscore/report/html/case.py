@@ -260,10 +260,15 @@ def _instructions(case: DecodedCase) -> Html | None:
     instructions, tools = config.get("instructions"), config.get("tools")
     parts: list[Child] = []
     if isinstance(instructions, str) and instructions:
-        parts.append(tag("pre", _truncate(instructions, MAX_REPLY_LENGTH), dir="auto"))
+        parts.append(_scrolled(instructions))
     if isinstance(tools, (list, tuple)) and tools:
         parts.append(tag("p", "Tools: ", plain(", ".join(map(str, tools)), MAX_VALUE_LENGTH)))
     return collapsible("Instructions and tools", parts) if parts else None
+
+
+def _scrolled(words: str) -> Html:
+    """Return a text as it is, which a keyboard can scroll."""
+    return tag("pre", _truncate(words, MAX_REPLY_LENGTH), dir="auto", tabindex=0)
 
 
 def _quotation(words: str, max_length: int) -> Html:
@@ -432,9 +437,7 @@ def plan_pictures(case: DecodedCase) -> Html | None:
 def raw_reply(decoded: DecodedAnswer, case: DecodedCase) -> Html:
     """Return a reply that could not be parsed."""
     label = f"Reply of {model_name(answer_label(decoded, case))}, not parsed"
-    return collapsible(
-        label, tag("pre", _truncate(decoded.answer.text or "", MAX_REPLY_LENGTH), dir="auto")
-    )
+    return collapsible(label, _scrolled(decoded.answer.text or ""))
 
 
 def measures_table(case: DecodedCase) -> Html | None:

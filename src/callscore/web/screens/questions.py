@@ -77,6 +77,7 @@ def _calls(visit: Visit, source: ReportSource) -> Html:
         [
             tag("p", plain(text, 500), dir="auto")
             for text in dict.fromkeys(one.text for one in calls)
+            if text
         ],
         tag("p", NOTE, class_="note"),
         table(["people ↓ model →", *(plain(one, 40) for one in words)], rows, "Words", "matrix"),
