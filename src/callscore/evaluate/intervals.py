@@ -17,11 +17,11 @@ from callscore.evaluate.pairs import compared_calls
 from callscore.evaluate.shape import model_shape
 from callscore.scorecard.formula import TaskFormula
 from callscore.stats.claim_limits import claim_scores
-from callscore.stats.contributions import ModelContributions
+from callscore.stats.contributions import ModelContributions, ModelShape
 from callscore.stats.differences import resample_models
 from callscore.stats.intervals import LEVEL
-from callscore.stats.matrix import make_units
-from callscore.stats.rates import count_task
+from callscore.stats.matrix import ResamplingUnits, make_units
+from callscore.stats.rates import TaskCounts, count_task
 from callscore.stats.resampling import RESAMPLES, SEED, ModelValues
 from callscore.stats.weighted_scores import rank_scores, scores
 
@@ -77,11 +77,7 @@ def with_intervals(
         model.model: IntervalInputs(
             model,
             shape,
-            {
-                task: count_task(of_task, shape.tasks[task], units)
-                for task, of_task in contributions[model.model].items()
-                if task in shape.tasks
-            },
+            _counts(contributions[model.model], shape, units),
             of_model,
             limits,
             _specs(model, formula_of),
@@ -94,6 +90,16 @@ def with_intervals(
     card = with_bands(card, groups, compared, differences, claimed)
     of_people = {model: correction.difference for model, correction in labelled.items()}
     return with_claims(card, compared, claimed, decide, of_people)
+
+
+def _counts(
+    of_model: ModelContributions, shape: ModelShape, units: ResamplingUnits
+) -> Mapping[str, TaskCounts]:
+    return {
+        task: count_task(of_task, shape.tasks[task], units)
+        for task, of_task in of_model.items()
+        if task in shape.tasks
+    }
 
 
 def _specs(model: ModelScore, formula_of: FormulaOf) -> Mapping[str, MetricSpec]:

@@ -96,7 +96,8 @@ def scorecard(
         config = narrow_to_kinds(config, result)
     tasks, final = _tasks_in(result), final_weights(config, result)
     suites, spec = config.catalog.suites_with(tasks), final.spec
-    context = CardContext(spec, final, result.floors, result.origins, result.measured_by)
+    origins = {**result.origins, **config.origins}
+    context = CardContext(spec, final, result.floors, origins, result.measured_by)
     scored = [_model_score(model, of, config, context) for model, of in result.tallies.items()]
     if result.scenarios:
         shared = share_estimates(scored)

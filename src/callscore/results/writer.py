@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import NamedTuple
 
 import msgspec
 
 from callscore.core.blocks import BLOCK, BlockSize
+from callscore.core.errors import StoreError
 from callscore.core.judging import Verdict
 from callscore.core.scorecard import Scorecard
 from callscore.core.spec import Spec
@@ -37,7 +39,7 @@ from callscore.store.index_rows import CaseRow, Encoded, Scoring, SubBlock, SumR
 from callscore.store.results_index import ResultsIndex
 from callscore.suites.registry import Catalog
 
-CHOSEN = ("RECOMMENDED", "LIKELY")
+UNDECIDED = ("NONE PASSES", "NOT DECIDED")
 """The words of a decision for a model."""
 WRITTEN_TOGETHER = 256
 """Cases per transaction."""
@@ -76,7 +78,8 @@ class IndexWriter:
         trace: TracebackType | None,
     ) -> None:
         if not self._finished:
-            self._index.drop(self._scoring)
+            with suppress(StoreError):  # what a full disk keeps is never shown, and removed later
+                self._index.drop(self._scoring)
 
     def add(self, view: CaseView) -> None:
         """Add the next case of the case files."""
@@ -212,10 +215,11 @@ def _contributions(parts: ScoredParts) -> Mapping[str, bytes]:
 
 
 def leader_of(card: Scorecard) -> str | None:
-    """The recommended model, or the first of the ranking."""
+    """The model that the decision names first; without a choice, the first with a Final."""
     models = {model.model for model in card.models}
-    named = [model for line in card.decision if line.word in CHOSEN for model in line.models]
-    named += [line.model for line in card.ranking]
+    first = card.decision[:1]
+    named = [model for line in first if line.word not in UNDECIDED for model in line.models]
+    named += [line.model for line in card.ranking if line.final_score is not None]
     return next((model for model in named if model in models), None)
 
 
