@@ -28,9 +28,10 @@ class CasePositions(Mapping[str, int]):
         self._most = most
         self._hash_of = hash_of
         self._exact: dict[str, int] = {}
-        self._hashes = DiskNumbers()
+        self._hashes: array[int] | DiskNumbers = array("q")
         """By position."""
-        self._in_order = self._order = DiskNumbers()
+        self._in_order: array[int] | DiskNumbers = array("q")
+        self._order: array[int] | DiskNumbers = array("q")
         """The same in ascending order, and their positions."""
         self._steps = array("q")
         self._last = 0
@@ -50,7 +51,7 @@ class CasePositions(Mapping[str, int]):
             return False
         self._exact.update(zip(ids, count(len(self._exact)), strict=False))
         if len(self._exact) > self._most:
-            self._hashes.extend(map(self._hash_of, self._exact))
+            self._hashes = DiskNumbers(map(self._hash_of, self._exact))
             self._exact = {}
         return True
 

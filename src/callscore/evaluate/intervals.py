@@ -73,17 +73,10 @@ def with_intervals(
     pairs = compared_values(groups, compared, labelled)
     found, differences = resample_models(matrices, statistic, pairs, RESAMPLES)
     claimed = claim_scores(compared.inputs)
-    inputs = {
-        model.model: IntervalInputs(
-            model,
-            shape,
-            _counts(contributions[model.model], shape, units),
-            of_model,
-            limits,
-            _specs(model, formula_of),
-        )
-        for model, shape, of_model, (limits, _) in zip(kept, shapes, found, claimed, strict=False)
-    }
+    inputs = {}
+    for model, shape, of_model, (limits, _) in zip(kept, shapes, found, claimed, strict=False):
+        counts, specs = _counts(contributions[model.model], shape, units), _specs(model, formula_of)
+        inputs[model.model] = IntervalInputs(model, shape, counts, of_model, limits, specs)
     method = IntervalMethod(LEVEL, about, len(units.calls), units.size, RESAMPLES, SEED)
     found_of = {model.model: of_model for model, of_model in zip(kept, found, strict=False)}
     card = with_corrected(_fill_card(card, inputs, method), found_of, labelled, formula_of)
