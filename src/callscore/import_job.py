@@ -257,7 +257,9 @@ def run_import(job: ImportJob) -> ImportResult:
                 file.write(escape_json(msgspec.json.format(msgspec.json.encode(report))))
         _check_not_empty(report, written, converter)
     kind = "call" if job.form is None and job.task is None else "case"
-    notes = converter.notes() + (redacted.lines() if job.redact is not None else [])
+    notes = converter.notes()
+    if job.redact is not None:
+        notes += [*redacted.lines(), *job.redact.notes()]
     return ImportResult(report, show_count(written, kind), notes)
 
 

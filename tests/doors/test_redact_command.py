@@ -88,6 +88,19 @@ def test_imported_calls_are_redacted_before_they_are_written(tmp_path: Path) -> 
     assert "jo@example.com" not in out.read_text()
     assert "[EMAIL_1]" in out.read_text()
     assert "email 1" in done.stdout
+    assert "note: names of people were not replaced; expected --names FILE" in done.stdout
+
+
+def test_names_that_were_not_searched_are_said(tmp_path: Path) -> None:
+    cases, names = tmp_path / "cases.jsonl", tmp_path / "names.txt"
+    cases.write_text(json.dumps(CASE) + "\n")
+    names.write_text("Priya\n")
+    said: list[bool] = []
+    for options in ((), ("--names", names), ("--kinds", "email")):
+        done = run("redact", cases, "-o", tmp_path / str(len(said)), *options)
+        assert done.returncode == 0, done.stderr
+        said.append("note: names of people were not replaced" in done.stdout)
+    assert said == [True, False, False]
 
 
 SAMPLE = Path(callscore.__file__).parent / "demo" / "calls"

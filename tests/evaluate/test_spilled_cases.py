@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 
 import msgspec
+import numpy as np
 import pytest
 
 from callscore.app import score_files
@@ -19,8 +20,16 @@ from callscore.evaluate.block_scoring import Workers
 from callscore.evaluate.spilled_cases import SpilledCases
 from callscore.report.json import scorecard_json
 from callscore.stats import contributions, matrix
-from callscore.stats.contributions import Charge, TaskContributions, count_distinct
-from callscore.stats.matrix import make_units
+from callscore.stats.contributions import (
+    Charge,
+    MetricShape,
+    ModelShape,
+    TaskContributions,
+    TaskShape,
+    count_distinct,
+    taken,
+)
+from callscore.stats.matrix import call_matrix, make_units
 from callscore.store.disk_list import DiskNumbers
 from random_calls.dataset import make_dataset
 from scored_calls import write_records
@@ -88,6 +97,29 @@ def test_cases_in_a_file_are_read_in_their_order_and_sent_as_they_are(
         assert isinstance(same, TaskContributions)
         assert (same.keys, same.spend) == (whole.keys, whole.spend)
         assert same.columns["rate"]._rows() == whole.columns["rate"]._rows()
+
+
+def test_sums_of_cases_in_a_file_have_every_digit_of_those_in_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dice, whole = Random(2), TaskContributions()
+    for _ in range(400):
+        whole.add_cases([Charge(dice.randrange(40), dice.random(), 1)], [1])
+        whole.add_column("rate", [Measure(dice.random())])
+    monkeypatch.setattr(spilled_cases, "CASES", 30)
+    spilled = SpilledCases(TaskContributions())
+    for key in range(0, 400, 9):
+        part = TaskContributions()
+        places = np.arange(key, min(key + 9, 400))
+        part.keys, part.flags = taken(whole.keys, places), taken(whole.flags, places)
+        part.spend, part.answers = taken(whole.spend, places), taken(whole.answers, places)
+        part.columns["rate"] = whole.columns["rate"].taken(places)
+        spilled.extend(part)
+    shape = ModelShape({"t": TaskShape([MetricShape("rate", "mean")], [])}, {})
+    units = make_units([{"t": whole}], most=5)
+    in_memory, in_file = (call_matrix({"t": kept}, shape, units) for kept in (whole, spilled))
+    assert in_file.place == in_memory.place
+    assert in_file.sums.tobytes() == in_memory.sums.tobytes()
 
 
 def test_distinct_calls_are_counted_in_ranges_of_their_keys(

@@ -387,6 +387,13 @@ def test_a_list_of_items_is_one_conversation(messages: list[Any], tmp_path: Path
     assert calls == STEPS[1]["desk"]
 
 
+def test_a_damaged_line_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(json.dumps(anthropic()[0]) + '\n{"id": "x", \n')
+    with pytest.raises(DataError, match=r"x\.jsonl:2: is not JSON .* expected one value per line"):
+        read_traces(read_source(path))
+
+
 def test_a_last_reply_that_is_not_recorded_is_named(tmp_path: Path) -> None:
     values = openllmetry(has_history=True)
     for span in values[:2]:

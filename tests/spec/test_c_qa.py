@@ -163,6 +163,11 @@ def test_c31_a_score_that_no_float_holds_is_off_the_scale(
     assert "score_out_of_range" in scored.results[0]["flags"]
 
 
+def test_c31_the_margin_admits_no_score_above_the_scale() -> None:
+    marks = [mark(5, 5.4, 5, "SCORE"), mark(5, 4.6, 5, "SCORE")]
+    assert qa.question_score_accuracy(marks, MARGIN).value == 0.5
+
+
 def test_c31_the_model_s_maximum_must_be_a_number(tmp_path: Path) -> None:
     scored = one(question(), question(max_score="5"), tmp_path)
     assert scored.value("qa.question_score_accuracy") == 0

@@ -40,6 +40,7 @@ def test_runs_of_one_eval_file_draw_the_final_of_their_leader(tmp_path: Path) ->
         served.enter()
         another, third, second, first = rows(served)
     assert "polyline" not in another + first
+    assert 'data-label="Cost">unknown</td>' in third, "the model has no price"
     assert re.search(r"in 2 runs of trial. run 1 \d.\d+ \(m\), run 2 \d.\d+ \(m\)\"", second)
     assert re.search(r"in 3 runs of trial. run 1 .+, run 2 .+, run 3 \d.\d+ \(m\)\"", third)
 

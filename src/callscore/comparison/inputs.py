@@ -172,11 +172,9 @@ def _indexed_input(
 ) -> Iterator[ComparisonInput]:
     """A stored run from its index, which is built if it is stale."""
     with closing(open_results(store, eval_file)) as opened:
-        if not opened.keeps_index:
+        if not opened.is_indexed(run_id):
             yield rescored_input(run_id, store, eval_file, label)
             return
-        if not opened.is_fresh(run_id):
-            opened.refresh(run_id)
         found = opened.source(run_id)
         scoring = opened.config(run_id).scoring
         yield ComparisonInput(

@@ -13,7 +13,7 @@ MANY = 1 << 16
 """With more cases, a hash of each id is kept in a temporary file: in memory it takes 100 bytes."""
 NO_LIMIT = 1 << 62
 STEP = 512
-"""Of so many hashes in ascending order, one is in memory."""
+"""Every how many hashes, in ascending order, one is in memory."""
 
 
 class CasePositions(Mapping[str, int]):

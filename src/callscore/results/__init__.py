@@ -31,14 +31,12 @@ def indexed_source(
 ) -> Iterator[ReportSource]:
     """The source of a stored run, from its index; the run is scored once if the index is stale.
 
-    A store that cannot be written keeps no index: its run is scored each time.
+    Where no index can be written, as on a full disk, the run is scored each time.
     """
     from callscore.export.sources import run_source
 
     with closing(open_results(store, eval_file)) as results:
-        if results.keeps_index:
-            if not results.is_fresh(run_id):
-                results.refresh(run_id, workers)
+        if results.is_indexed(run_id, workers):
             yield results.source(run_id)
             return
     with run_source(run_id, store, eval_file, workers) as source:

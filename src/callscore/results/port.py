@@ -101,7 +101,7 @@ class ScoredRun(msgspec.Struct, frozen=True):
     version: str
     """Changes whenever anything that screens show of the run changes: an ETag."""
     why: str = ""
-    """What has changed, if it is stale."""
+    """Why it cannot be brought up to date; empty while it can."""
     values_only: bool = False
     """Whether intervals are left out until they are computed with the last review."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 
 import msgspec
 
+from callscore.core.errors import StoreError
 from callscore.results.fingerprint import progress_in
 from callscore.results.port import RunLine, State
 from callscore.results.scoring_parts import Head
@@ -64,7 +65,8 @@ class RunList:
             return _decode_record(raw), progress
         record = store.run(run)
         if not progress.startswith("running/"):
-            self._index.keep_record(run, progress, _encode_record(record))
+            with suppress(StoreError):  # on a full disk it is counted again each time
+                self._index.keep_record(run, progress, _encode_record(record))
         return record, progress
 
     def _failures(self, record: RunRecord) -> Sequence[Failure]:
@@ -98,11 +100,11 @@ class RunList:
             judge_usd=record.judge_usd,
             uncertain_usd=record.uncertain_usd,
             state=state,
-            unpriced=record.unpriced,
             leader=None if head is None else head.leader,
             leader_final=None if head is None else head.leader_final,
             race=record.race,
             failures=self._failures(record),
+            unpriced=record.unpriced,
             unstored=header.unstored,
             held_since=None if record.holder is None else record.holder.since,
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import msgspec
 
 from callscore.core.case import Case, Reply
-from callscore.core.errors import CallscoreError, UsageError
+from callscore.core.errors import CallscoreError, StoreError, UsageError
 from callscore.core.events import LoggedEvent
 from callscore.core.scorecard import CaseResult
 from callscore.report.source import Answer, CaseView, ReportSource
@@ -122,7 +122,7 @@ class StoredResults:
         if progress is None:
             raise UsageError(f"{self._address}: has no run {run}")
         scoring = self._index.newest(run)
-        state = "0" if scoring is None else f"{scoring.id}.{scoring.edition}"
+        state = "0" if scoring is None else f"{scoring.id}.{scoring.edition}.{scoring.fingerprint}"
         return f"{run}-{state}-{progress}"
 
     # Scoring
@@ -131,10 +131,16 @@ class StoredResults:
         """The eval file of a run, as it is now."""
         return self._updates.config(run)
 
-    @property
-    def keeps_index(self) -> bool:
-        """Whether the index is a file; otherwise the store cannot be written."""
-        return self._index.is_kept
+    def is_indexed(self, run: int, workers: Workers | None = None) -> bool:
+        """Bring the index of a run up to date; False if none can be kept, as on a full disk."""
+        if not self._index.is_kept:
+            return False
+        try:
+            if not self.is_fresh(run):
+                self.refresh(run, workers)
+        except StoreError:
+            return False
+        return True
 
     def is_fresh(self, run: int) -> bool:
         """Whether the index of a run holds, with its intervals."""
@@ -171,10 +177,9 @@ class StoredResults:
             source = self.source(run)
             return ScoredRun("fresh", source, self.version(run), values_only=values_only)
         why = self._updates.in_background(run, found)
-        state: State = "missing" if scoring is None else "stale"
-        if not why:
-            state = "building" if scoring is None else state
-            why = "" if scoring is None else "the run, its data or its settings have changed"
+        state: State = "stale"
+        if scoring is None:
+            state = "missing" if why else "building"
         source_now = None if scoring is None else self.source(run)
         return ScoredRun(state, source_now, self.version(run), why)
 
@@ -447,11 +452,12 @@ class _OfNewest(Generic[T]):
     """Something of the newest scoring of every run, made once until that is changed."""
 
     def __init__(self) -> None:
-        self._found: dict[int, tuple[tuple[int, int], T]] = {}
+        self._found: dict[int, tuple[tuple[int, int, str], T]] = {}
 
     def get(self, scoring: Scoring, make: Callable[[], T]) -> T:
         """What belongs to a scoring."""
-        edition = (scoring.id, scoring.edition)
+        # In a new file the numbers begin again.
+        edition = (scoring.id, scoring.edition, scoring.fingerprint)
         found = self._found.get(scoring.run)
         if found is None or found[0] != edition:
             found = self._found[scoring.run] = (edition, make())

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import NamedTuple
 
 import msgspec
 
 from callscore.core.blocks import BLOCK, BlockSize
+from callscore.core.errors import StoreError
 from callscore.core.judging import Verdict
 from callscore.core.scorecard import Scorecard
 from callscore.core.spec import Spec
@@ -76,7 +78,8 @@ class IndexWriter:
         trace: TracebackType | None,
     ) -> None:
         if not self._finished:
-            self._index.drop(self._scoring)
+            with suppress(StoreError):  # what a full disk keeps is never shown, and removed later
+                self._index.drop(self._scoring)
 
     def add(self, view: CaseView) -> None:
         """Add the next case of the case files."""

@@ -177,7 +177,7 @@ def _pooled_share(spec: MetricSpec, tally: MetricTally) -> float:
     elif tally.numerator:
         share = tally.numerator if spec.unit == "percent" else 0.0
     else:
-        return tally.total / tally.n if tally.total in (0.0, tally.n) else 0.0
+        return 1.0 if tally.total == tally.n else 0.0
     return 100 * share if spec.unit == "percent" else max(0.0, share)
 
 

@@ -2,6 +2,7 @@
 
 Each scoring of a run has a number of its own. Its rows become visible when it is finished, and
 replace those of the scoring before; so readers never see half of one, and two processes may write.
+Who deletes the file while others have it open gives them an empty one.
 """
 
 from __future__ import annotations
@@ -82,9 +83,13 @@ def index_path(store: StoreAddress) -> Path:
 
 def remove_index(store: StoreAddress) -> None:
     """Delete the index of a store, with everything that it says about calls."""
-    path = index_path(store)
-    for part in (path, *(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))):
-        part.unlink(missing_ok=True)
+    remove_files(index_path(store))
+
+
+def remove_files(path: Path) -> None:
+    """Delete an SQLite file with the files next to it."""
+    for end in ("", "-wal", "-shm"):
+        path.with_name(f"{path.name}{end}").unlink(missing_ok=True)
 
 
 class ResultsIndex:
@@ -99,13 +104,33 @@ class ResultsIndex:
         self.path = path or Path(":memory:")
         self.is_kept = path is not None
         self._lock = RLock()
+        self._begun: set[int] = set()
+        """The scorings that are being written; they end in the file in which they began."""
         self._connection = self._open(path)
+        self._file = self._found()
+
+    def _found(self) -> tuple[int, int] | None:
+        """Which file is at the path; None if there is none."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _follow(self) -> None:
+        """Open the file that is at the path now, if the one that is open was deleted."""
+        if self.is_kept and not self._begun and self._found() != self._file:
+            self._connection.close()
+            self._connection = self._open(self.path)
+            self._file = self._found()
 
     def _open(self, path: Path | None) -> sqlite3.Connection:
         if path is None:
             connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
             connection.executescript(TABLES)
             return connection
+        if not path.exists():
+            remove_files(path)  # the log of a file that was deleted is not that of the next one
         create_private(path)
         connection = connect(path, sqlite3.Connection)
         try:
@@ -141,12 +166,19 @@ class ResultsIndex:
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
         with self._lock, map_sqlite_errors(self.path):
+            self._follow()
             yield self._connection
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, map_sqlite_errors(self.path), transaction(self._connection):
-            yield self._connection
+    def _writing(self, last_of: int = 0) -> Iterator[sqlite3.Connection]:
+        """A transaction; `last_of` is the scoring whose writing ends with it."""
+        with self._lock, map_sqlite_errors(self.path):
+            self._follow()
+            try:
+                with transaction(self._connection):
+                    yield self._connection
+            finally:
+                self._begun.discard(last_of)
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._reading() as connection:
@@ -183,7 +215,9 @@ class ResultsIndex:
                 "INSERT INTO scorings (run, fingerprint, holder) VALUES (?, '', ?)",
                 (run, encode_holder(this_process())),
             )
-            return int(cursor.lastrowid or 0)
+            number = int(cursor.lastrowid or 0)
+            self._begun.add(number)
+            return number
 
     def add(self, scoring: int, cases: Sequence[CaseRow]) -> None:
         """Add some cases to a scoring."""
@@ -213,7 +247,7 @@ class ResultsIndex:
         It is dropped if that one has the same `data`, with which its fingerprint begins, and
         reckons with later events.
         """
-        with self._writing() as connection:
+        with self._writing(scoring.id) as connection:
             newer = connection.execute(
                 "SELECT 1 FROM scorings WHERE finished = 1 AND run = ? AND events > ?"
                 " AND substr(fingerprint, 1, ?) = ?",
@@ -251,7 +285,7 @@ class ResultsIndex:
 
     def drop(self, scoring: int) -> None:
         """Remove a scoring."""
-        with self._writing() as connection:
+        with self._writing(scoring) as connection:
             drop(connection, [scoring])
 
     def keep_record(self, run: int, progress: str, record: bytes) -> None:

@@ -89,14 +89,28 @@ def json_values(source: Source) -> list[Any]:
     """The JSON values of the file: one, a list of them, or one per line."""
     whole = source.json
     if whole is None:
-        try:
-            lines = [line for line in source.text.splitlines() if line.strip()]
-            return [msgspec.json.decode(line) for line in lines]
-        except (msgspec.DecodeError, RecursionError, DataError):
-            return []
+        return _lines(source)
     if isinstance(whole, list) and not is_message(next(iter(whole), None)):
         return whole
     return [whole]
+
+
+def _lines(source: Source) -> list[Any]:
+    """One value per line; empty if the first line is none."""
+    values: list[Any] = []
+    try:
+        lines = source.text.splitlines()
+    except DataError:
+        return []
+    for number, line in enumerate(lines, 1):
+        try:
+            values += [msgspec.json.decode(line)] if line.strip() else []
+        except (msgspec.DecodeError, RecursionError) as error:
+            if not isinstance(next(iter(values), None), Mapping):
+                return []
+            problem = f"is not JSON ({error}); expected one value per line"
+            raise DataError(problem, place=f"{source.name}:{number}") from None
+    return values
 
 
 def _unwrapped(values: Sequence[Any]) -> Iterator[Any]:

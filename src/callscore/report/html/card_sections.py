@@ -317,16 +317,16 @@ NOTHING_SENT: Mapping[str, str] = {
 
 
 def compliance_section(source: ReportSource, collection: CaseCollection) -> Html:
-    """Return how the data of the calls was handled."""
+    """Return how the data was handled."""
     destinations = source.provenance.destinations
     rows = [row(plain(one.name, 80), list(_cells(one))) for one in destinations]
     headings = ["Name", "Role", "Provider", "Sent to", "Parameters", "$ per million tokens"]
     return section(
         "compliance",
         "Compliance",
-        table(headings, rows, "Where calls were sent") if rows else None,
+        table(headings, rows, "Where the data was sent") if rows else None,
         fact_list(list(_facts(source, collection))),
-        note="Where calls were sent, what was redacted, what is kept, and who labelled.",
+        note="Where the data was sent, what was redacted, what is kept, and who labelled.",
     )
 
 
