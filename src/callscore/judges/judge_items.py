@@ -233,7 +233,7 @@ def _foreign_words(
     texts += (turn.text for turn in judge_request.turns)
     texts += (str(judge_request.expected_outcome), str(judge_request.model_output))
     told = "\n".join(texts).casefold().replace("’", "'")
-    # The lists are ASCII, so a word of theirs in the text is one of these, or a part of one.
+    # The lists are plain ASCII words, so each of them that the text has is one of these.
     pieces = set(told.encode("ascii", "replace").translate(_ONLY_WORDS).decode().split())
     return {
         f"{{{name}}}": random.choice(
