@@ -1,6 +1,7 @@
 """`make bench`: every measurement, or those named: `python -m bench score start`.
 
 `--tiny` measures nothing of use: it runs every line on a handful of cases, as the tests do.
+`--instructions` counts those of runs as well, where valgrind is installed.
 `--write` puts what is printed into docs/measured.md, in place of what an older run printed.
 Each has a process of its own: a child's peak memory counts that of the parent it was forked from.
 """
@@ -11,6 +12,7 @@ import os
 import subprocess
 import sys
 
+from bench.instructions import WANTED
 from bench.measuring import TINY
 from bench.table import PAGE, about, write_bench
 
@@ -48,6 +50,8 @@ def main() -> None:
     names = [name for name in sys.argv[1:] if not name.startswith("--")]
     if "--tiny" in sys.argv:
         os.environ[TINY] = "1"
+    if "--instructions" in sys.argv:
+        os.environ[WANTED] = "1"
     for name in names or BENCHES:
         print(f"\n== {name}", flush=True)
         load = os.getloadavg()[0]

@@ -11,17 +11,19 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from bench import instructions
 from bench.judging_server import FLOOR_JUDGE, JUDGE
 from bench.measuring import Usage, sized, usage_of
 from bench.run import TURNS, floor_of, ours, verdict
 
 CASES, AT_ONCE, LATENCY_MS = sized(2_000, 8), 100, 50.0
-WALL_LIMIT, CPU_LIMIT = 2.5, 3.0
+WALL_LIMIT, CPU_LIMIT = 2.5, 2.5
+COUNTED = sized(100, 4), sized(400, 8)
 MODEL = "model"
 GREETING = "Good morning, this is Marcus of Streamella. How may I help you today?"
 VERIFYING = "I am sorry to hear that. May I have the number of your account?"
@@ -66,9 +68,9 @@ def case(number: int) -> dict[str, Any]:
     }
 
 
-def write_eval(folder: Path, url: str) -> Path:
+def write_eval(folder: Path, url: str, cases: int = CASES) -> Path:
     """The cases, and an eval file with one model and one judge that share the calls at once."""
-    lines = "".join(json.dumps(case(number)) + "\n" for number in range(CASES))
+    lines = "".join(json.dumps(case(number)) + "\n" for number in range(cases))
     (folder / "cases.jsonl").write_text(lines, encoding="utf-8")
     reached = {"provider": "openai", "base_url": url, "price": {"input": 1, "output": 2}}
     limits = {"concurrency": AT_ONCE // 2}
@@ -122,12 +124,11 @@ def measured(folder: Path, url: str) -> tuple[list[Usage], list[Usage], int]:
     usage_of(ours(path, str(folder / "warm.db")))
     told = stats(url)
     check(str(folder / "warm.db"), told)
-    sizes = {name: told["bytes"][name] // told["requests"][name] for name in (MODEL, JUDGE)}
-    judge_calls = told["requests"][JUDGE]
+    judge_calls, sizes = told["requests"][JUDGE], _sizes(told)
     print(
         f"{CASES:,} requests of {sizes[MODEL]:,} bytes, {judge_calls:,} of {sizes[JUDGE]:,} bytes"
     )
-    kinds = f"{MODEL}:{CASES}:{sizes[MODEL]}", f"{FLOOR_JUDGE}:{judge_calls}:{sizes[JUDGE]}"
+    kinds = _kinds(told)
     calls = CASES + judge_calls
     floors, runs = [], []
     for turn in range(TURNS):
@@ -146,9 +147,41 @@ def measured(folder: Path, url: str) -> tuple[list[Usage], list[Usage], int]:
     return floors, runs, calls
 
 
+def _sizes(told: Mapping[str, Any]) -> Mapping[str, int]:
+    return {name: told["bytes"][name] // told["requests"][name] for name in (MODEL, JUDGE)}
+
+
+def _kinds(told: Mapping[str, Any]) -> Sequence[str]:
+    """As many requests of the same sizes, for the bare client."""
+    sizes, asked = _sizes(told), told["requests"]
+    return (
+        f"{MODEL}:{asked[MODEL]}:{sizes[MODEL]}",
+        f"{FLOOR_JUDGE}:{asked[JUDGE]}:{sizes[JUDGE]}",
+    )
+
+
+def count(folder: Path, url: str, calls: int) -> None:
+    """Instructions of smaller runs, beside those of the bare client."""
+    floors, runs = [], []
+    for cases in COUNTED:
+        inner = folder / f"counted-{cases}"
+        inner.mkdir()
+        path = write_eval(inner, url, cases)
+        stats(url)
+        usage_of(ours(path, str(inner / "warm.db")))
+        told = stats(url)
+        asked = told["requests"][MODEL] + told["requests"][JUDGE]
+        runs.append((asked, ours(path, str(inner / "run.db"))))
+        floors.append((asked, floor_of(url, AT_ONCE, *_kinds(told))))
+    ours_costs, floor_costs = instructions.cost_of(runs), instructions.cost_of(floors)
+    instructions.compare(ours_costs, floor_costs, calls, CPU_LIMIT)
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as name, server() as url:
-        floors, runs, _ = measured(Path(name), url)
+        floors, runs, calls = measured(Path(name), url)
+        if instructions.is_counted():
+            count(Path(name), url, calls)
     wall = min(run.wall_seconds for run in runs) / min(floor.wall_seconds for floor in floors)
     cpu = min(run.cpu_seconds for run in runs) / min(floor.cpu_seconds for floor in floors)
     print(f"wall / floor   {wall:5.2f}  (limit {WALL_LIMIT}): {verdict(wall, WALL_LIMIT)}")

@@ -17,12 +17,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from bench import instructions
 from bench.measuring import sized, usage_of
 
 MOCK = Path(__file__).parents[2] / "shared" / "tools" / "mock_server.py"
 WALL_LIMIT, CPU_LIMIT = 1.2, 2.5
 TURNS = sized(5, 1)
 CASES, MODELS = sized(2_000, 4), 2
+COUNTED = sized(600, 2), sized(1_200, 4)
+BODY_BYTES = 2_600
+"""Of one of our requests."""
 FEW, MANY, CROWD = sized(1_000, 4), sized(20_000, 8), sized(6_000, 8)
 BARE_CLIENT = Path(__file__).with_name("bare_client.py")
 
@@ -101,16 +105,15 @@ def floor_of(url: str, at_once: int, *kinds: str) -> list[str]:
 
 def compare(folder: Path, url: str) -> None:
     path = write_eval(folder, url, CASES, MODELS, 50)
-    size = 2_600  # bytes of one of our requests
     calls = CASES * MODELS
     floors, runs = [], []
     for command in (
         [*ours(path, str(folder / "warm.db")), "--limit", "1"],
-        floor_of(url, 1, f"m:1:{size}"),
+        floor_of(url, 1, f"m:1:{BODY_BYTES}"),
     )[: sized(2, 0)]:
         usage_of(command)
     for turn in range(TURNS):
-        floor = usage_of(floor_of(url, 100, f"m:{calls}:{size}"))
+        floor = usage_of(floor_of(url, 100, f"m:{calls}:{BODY_BYTES}"))
         stats(url)
         spent = usage_of(ours(path, str(folder / f"{turn}.db")))
         found = stats(url)
@@ -131,6 +134,20 @@ def compare(folder: Path, url: str) -> None:
     print(f"CPU / floor    {cpu:5.2f}  (limit {CPU_LIMIT}): {verdict(cpu, CPU_LIMIT)}")
     again = usage_of(ours(path, str(folder / "0.db")))
     print(f"the same again {again.wall_seconds:5.2f} s, {stats(url)['requests']} requests")
+
+
+def count(folder: Path, url: str) -> None:
+    """Instructions of runs in which another process scores, beside those of the bare client."""
+    floors, runs = [], []
+    for cases in COUNTED:
+        calls = cases * MODELS
+        inner = folder / f"counted-{cases}"
+        inner.mkdir()
+        path = write_eval(inner, url, cases, MODELS, 50)
+        runs.append((calls, ours(path, str(inner / "run.db"))))
+        floors.append((calls, floor_of(url, 100, f"m:{calls}:{BODY_BYTES}")))
+    ours_costs, floor_costs = instructions.cost_of(runs), instructions.cost_of(floors)
+    instructions.compare(ours_costs, floor_costs, CASES * MODELS, CPU_LIMIT)
 
 
 def verdict(ratio: float, limit: float) -> str:
@@ -166,6 +183,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         with mock_server(50) as url:
             compare(Path(name), url)
+            if instructions.is_counted():
+                count(Path(name), url)
         with mock_server(5) as url:
             memory(Path(name), url)
         with mock_server(200) as url:

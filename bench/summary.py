@@ -112,7 +112,7 @@ SUMMARIES: Mapping[str, Summary] = {
         "DeepEval: {}",
     ),
     "judged": Summary(
-        "CPU of a run with a judge ÷ bare aiohttp", rf"^CPU / floor +{FIGURE}", most=3
+        "CPU of a run with a judge ÷ bare aiohttp", rf"^CPU / floor +{FIGURE}", most=2.5
     ),
     "middling_judge": Summary(
         "items that a middling judge is asked about in the smallest requests",

@@ -63,7 +63,7 @@ def decision_screen(card: Scorecard) -> str:
     style = static_files()["app.css"][1].decode().replace("body.callscore", ".callscore")
     inside = f'<div class="callscore app" data-theme="light"><style>{style}</style>{body}</div>'
     inside = inside.replace(" hidden>", ' hidden="hidden">').replace(" required>", ">")
-    return _as_svg(re.sub("<input([^>]*)>", r"<input\1/>", inside), HEIGHT + 60)
+    return _as_svg(re.sub("<input([^>]*)>", r"<input\1/>", inside), HEIGHT + 130)
 
 
 PICTURES: Mapping[str, Callable[[Scorecard], str]] = {

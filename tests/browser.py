@@ -50,7 +50,7 @@ class Tab:
     def __init__(self, browser: Browser, served: Served, **options: object) -> None:
         self.served = served
         self.context = browser.new_context(**options)  # type: ignore[arg-type]
-        self.context.set_default_timeout(0)
+        self.context.set_default_timeout(NEVER_S * 1000)
         name, _, value = served.cookie.partition("=")
         self.context.add_cookies([{"name": name, "value": value, "url": served.origin}])
         self.page: Page = self.context.new_page()

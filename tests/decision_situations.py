@@ -153,8 +153,8 @@ SITUATIONS = [
         "a row awaits verdicts",
         card(model("a", None, waiting=["qa.evidence_backed_reasoning"])),
         """
-        NOT DECIDED      a: Final Score incomplete: QA has 1 row without a value, which
-                         --judge or --verdicts gives.
+        NOT DECIDED      a: Final Score incomplete: QA has 1 row without a value
+                         (Evidence-Backed Reasoning), which --judge or --verdicts gives.
         HOW SURE         400 calls: up to 0.75 % of calls could fail unseen.
         """,
     ),

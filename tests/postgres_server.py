@@ -64,6 +64,14 @@ class PostgresServer:
         with (self._folder / "data/pg_hba.conf").open("a", encoding="utf-8") as rules:
             rules.write(f"host all all {address}/32 trust\n")
 
+    def ask_for_password(self, user: str, address: str) -> None:
+        """Start again: this user needs a password, and another address of this machine answers."""
+        rules = f"host all {user} all scram-sha-256\n"
+        hba = self._folder / "data/pg_hba.conf"
+        hba.write_text(rules + hba.read_text(encoding="utf-8"), encoding="utf-8")
+        self.stop()
+        self.start(f"listen_addresses=127.0.0.1,{address}")
+
     def url(self, database: str = "postgres", parameters: str = "") -> str:
         return f"postgresql://{OWNER}@127.0.0.1:{self.port}/{database}{parameters}"
 

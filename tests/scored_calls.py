@@ -43,7 +43,7 @@ def score_with_contributions(config: ScoreConfig) -> ScoredCalls:
         tallied = scoring.finish()
     contributions = {
         model: {
-            task: tally.contributions
+            task: tally.contributions.whole()
             for task, tally in tallies.items()
             if tally.contributions is not None
         }

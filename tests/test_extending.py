@@ -247,6 +247,21 @@ def test_a_suite_from_another_package_is_titled_signed_weighted_and_reported(
     assert signed[0] != signed[1]  # the digest of spec.toml is part of it
 
 
+def test_verdict_files_may_use_the_words_that_a_task_of_a_suite_allows(tmp_path: Path) -> None:
+    page, module = Page("suite.md"), "callscore_routing/__init__.py"
+    added = '\nFieldTask.verdict_words = {"queue.accuracy": ("same", "different")}\n'
+    env = install_modules({**page.package, module: page.package[module] + added}, tmp_path)
+    page.write_files(tmp_path)
+    named = {"case_id": "call-1/queue", "model": "m"}
+    (tmp_path / "outputs.jsonl").write_text(json.dumps({**named, "output": {"queue": "bills"}}))
+    score = ("score", "cases.jsonl", "--outputs", "outputs.jsonl", "--verdicts", "verdicts.jsonl")
+    for word, code in (("same", 0), ("alike", 2)):
+        verdict = {**named, "metric": "queue.accuracy", "item": "queue", "verdict": word}
+        (tmp_path / "verdicts.jsonl").write_text(json.dumps(verdict))
+        done = run(*score, env=env, cwd=tmp_path)
+        assert done.returncode == code, done.stderr
+
+
 def test_custom_prompts_work_with_a_suite_of_another_package(tmp_path: Path) -> None:
     page = Page("suite.md")
     env = install_modules(page.package, tmp_path)
@@ -476,6 +491,9 @@ def test_a_folder_of_scenarios_of_another_package_goes_through_every_command(
     assert [ran.stderr for ran in done.values() if ran.returncode != 0] == []
     ran, *_ = done.values()
     assert "gold        5/5" in ran.stderr
+    assert (
+        "HOW SURE         2 scenarios: up to 78 %" in ran.stdout
+    )  # five steps are no sample of five
     card = read_json(tmp_path / "card.json")
     gold, noisy = (model["tasks"]["step"] for model in card["models"])
     assert (gold["score"], gold["n"]) == (1.0, 5)

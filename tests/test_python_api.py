@@ -407,7 +407,7 @@ CELLS = [
     "import json, callscore, pandas\ncard = callscore.score('cases.jsonl', 'outputs.jsonl',"
     " judge='offline', embedder='chrf')\ncard",
     "frame = pandas.DataFrame(card.to_rows())\nframe[frame.task == 'qa'].metric.tolist()[0]",
-    "cases = pandas.read_json('cases.jsonl', lines=True, dtype=False, convert_dates=False)\n"
+    "cases = pandas.read_json('cases.jsonl', lines=True, dtype=False)\n"
     "again = callscore.score(cases, 'outputs.jsonl', judge='offline', embedder='chrf')\n"
     "again.signature == card.signature",
     "callscore.run('eval.yaml')",

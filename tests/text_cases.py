@@ -22,6 +22,12 @@ TASK = TextTask(make_settings())
 PURPOSE = "Customer requesting refund for duplicate charge"
 HIGHLIGHTS = ("Duplicate charge confirmed", "Refund of $49 initiated")
 FIELDS: Mapping[str, Any] = {"customer_name": "Ana", "follow_up": "Credit in 3 days"}
+FOUR_FIELDS = {
+    "customer_name": "Ana",
+    "issue_type": "Billing",
+    "resolution": "ok",
+    "follow_up": "3 d",
+}
 EMOTION: Mapping[str, Any] = {"anger": 60, "neutral": 30, "joy": 10, "fear": 0, "sadness": 0}
 
 
@@ -121,6 +127,17 @@ def measures(case: Case, answer: object, given: Verdicts = NO_VERDICTS) -> dict[
 def values(case: Case, answer: object, given: Verdicts = NO_VERDICTS) -> dict[str, float | None]:
     """The values by short name."""
     return {name: measure.value for name, measure in measures(case, answer, given).items()}
+
+
+def labelled(expected: Sequence[object], given: Sequence[object]) -> dict[str, float | None]:
+    """The values where sentences with these labels were expected and given."""
+    case = text_case(outcome(sentiment=sentences(*expected)))
+    return values(case, outcome(sentiment=sentences(*given)))
+
+
+def summarised(answer: dict[str, Any], **expected: Any) -> dict[str, float | None]:
+    """The values of a summary where one with these parts was expected."""
+    return values(case_of_summary(**expected), outcome(summary=answer))
 
 
 def flags(case: Case, answer: object, given: Verdicts = NO_VERDICTS) -> list[str]:

@@ -9,8 +9,9 @@ import msgspec
 
 from callscore.core.case import Case, Malformed, Reply
 from callscore.core.judging import Item, Verdict, Verdicts
+from callscore.core.spec import rate
 from callscore.core.task import Measured
-from callscore.suites.calls.spec import make_settings
+from callscore.suites.calls.spec import load_spec, make_settings
 from callscore.suites.calls.translation.task import TranslationTask
 
 TASK = TranslationTask(make_settings())
@@ -80,6 +81,14 @@ def value(
 ) -> float | None:
     """The value of a metric, which is named without `translation.`"""
     return measure_answer(case, answer, verdicts).measures[f"translation.{metric}"].value
+
+
+def rating(metric: str, found: float | None) -> str | None:
+    """The band of a value."""
+    spec = load_spec().metrics[f"translation.{metric}"]
+    assert found is not None
+    band = rate(found, spec.bands, spec.otherwise)
+    return band.value if band else None
 
 
 def word(metric: str, item: str, verdict: str) -> Verdict:

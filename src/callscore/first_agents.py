@@ -10,6 +10,7 @@ import msgspec
 
 from callscore.core.case import Tool
 from callscore.core.errors import CallscoreError, DataError, UsageError
+from callscore.core.tool_schema import plain_tool
 from callscore.first_eval import try_eval
 from callscore.importers.agents.tools import read_tools
 from callscore.store.files import atomic_write
@@ -70,7 +71,7 @@ def _card(agent: str, tools: Sequence[Tool]) -> dict[str, Any]:
 
 def _scenario(agent: str, tool: Tool) -> str:
     """A scenario with one call of the tool; its values are examples."""
-    call = {"tool": tool.name, "arguments": _arguments(tool.parameters)}
+    call = {"tool": tool.name, "arguments": _arguments(plain_tool(tool).parameters)}
     request = f"An example: please use {tool.name}. {tool.description}".strip()
     return "\n".join(
         [

@@ -123,16 +123,24 @@ class FormCaseConverter(TranscriptConverter):
         self._without: list[str] = []
         self._empty: list[str] = []
         self._unmarked: Counter[str] = Counter()
+        self._differing: dict[str, set[str]] = {}
+        """The questions on which evaluations of one call differ, by call."""
         for path in gold:
             for evaluation in read_evaluations(read_source(path), form, options, self._notes):
-                call_id = evaluation.call_id
-                if call_id in self._evaluations:
-                    self._notes.append(
-                        f"call {call_id!r}: has several evaluations; the first is used"
-                    )
-                self._evaluations.setdefault(call_id, evaluation)
+                first = self._evaluations.setdefault(evaluation.call_id, evaluation)
+                if first is not evaluation:
+                    self._add_second(first, evaluation)
         if not options.allow_unmarked:
             self._check_every_question_is_marked(gold)
+
+    def _add_second(self, first: Evaluation, second: Evaluation) -> None:
+        """Note on which questions another evaluation of the same call differs from the first."""
+        one, other = (
+            {question["question_id"]: question["score"] for question in self._expected(evaluation)}
+            for evaluation in (first, second)
+        )
+        differing = {name for name in one | other if one.get(name, "") != other.get(name, "")}
+        self._differing.setdefault(first.call_id, set()).update(differing)
 
     def _check_every_question_is_marked(self, gold: Sequence[Path]) -> None:
         expected = [self._expected(one) for one in self._evaluations.values()]
@@ -174,6 +182,13 @@ class FormCaseConverter(TranscriptConverter):
         """What people did not mark, calls without an evaluation, evaluations without a call."""
         unused = sorted(self._evaluations.keys() - self._used)
         notes = list(self._notes)
+        if self._differing:
+            calls = show_count(len(self._differing), "call")
+            differ = [
+                f"{call} ({', '.join(sorted(of))})" for call, of in self._differing.items() if of
+            ]
+            on = f"; others differ on {_first_names(differ)}" if differ else "; the others agree"
+            notes.append(f"{calls} with several evaluations: the first is used{on}")
         marked = len(self._used) - len(self._empty)
         for question in scored_questions(self._form):
             if missing := self._unmarked[question.id]:
@@ -242,7 +257,9 @@ def run_import(job: ImportJob) -> ImportResult:
                 file.write(escape_json(msgspec.json.format(msgspec.json.encode(report))))
         _check_not_empty(report, written, converter)
     kind = "call" if job.form is None and job.task is None else "case"
-    notes = converter.notes() + (redacted.lines() if job.redact is not None else [])
+    notes = converter.notes()
+    if job.redact is not None:
+        notes += [*redacted.lines(), *job.redact.notes()]
     return ImportResult(report, show_count(written, kind), notes)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import warnings
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 
 from batch_runs import evaluating, timing
 from batch_vendors import AnthropicVendor, GeminiVendor, Job, OpenAIVendor, Vendor
+from builders import Json
 
 
 def module(name: str) -> Any:
@@ -26,10 +26,17 @@ def type_errors(value: Any, kind: Any) -> list[str]:
     return found
 
 
-def finished(folder: Path, vendor: Vendor) -> Job:
-    """A job that was created by a run and has ended, some requests with an error."""
+def finished(folder: Path, vendor: Vendor) -> tuple[Job, list[Json]]:
+    """A job that was created by a run and has ended, some requests with an error; its results."""
     jobs: list[Job] = []
+    results: list[Json] = []
     vendor.refused = {1}
+
+    def keep(lines: list[Json]) -> list[Json]:
+        results.extend(lines)
+        return lines
+
+    vendor.change = keep
 
     def after(op: str) -> None:
         if op == "create":
@@ -38,30 +45,37 @@ def finished(folder: Path, vendor: Vendor) -> Job:
     vendor.after = after
     with timing(), evaluating(folder, vendor, then="stop") as eval_:
         eval_.run(preflight=False)
-    return jobs[0]
+    return jobs[0], results
 
 
 def test_openai_batches_are_those_of_the_sdk(tmp_path: Path) -> None:
     kinds = module("openai.types")
     vendor = OpenAIVendor()
-    job = finished(tmp_path, vendor)
+    job, results = finished(tmp_path, vendor)
     params = module("openai.types.batch_create_params")
     assert type_errors(job.created, params.BatchCreateParams) == []
     found = kinds.Batch.model_validate(vendor._object(job), strict=True)
     assert (found.status, found.metadata) == ("completed", {"callscore_job": job.token})
+    bodies = module("openai.types.chat.completion_create_params")
+    for line in job.lines:
+        assert line.keys() == {"custom_id", "method", "url", "body"}
+        assert (line["method"], line["url"]) == ("POST", job.created["endpoint"])
+        assert type_errors(line["body"], bodies.CompletionCreateParamsNonStreaming) == []
+    answers = [line["response"]["body"] for line in results if line["error"] is None]
+    chat = module("openai.types.chat")
+    assert [chat.ChatCompletion.model_validate(body).object for body in answers]
 
 
 def test_anthropic_batches_are_those_of_the_sdk(tmp_path: Path) -> None:
     kinds = module("anthropic.types.messages")
     vendor = AnthropicVendor()
-    job = finished(tmp_path, vendor)
+    job, lines = finished(tmp_path, vendor)
     params = module("anthropic.types.messages.batch_create_params")
     assert type_errors({"requests": job.lines}, params.BatchCreateParams) == []
     found = kinds.MessageBatch.model_validate(vendor._object(job))
     assert found.processing_status == "ended"
     results = [
-        kinds.MessageBatchIndividualResponse.model_validate(json.loads(line)).result.type
-        for line in job.results[0].splitlines()
+        kinds.MessageBatchIndividualResponse.model_validate(line).result.type for line in lines
     ]
     assert sorted(results) == ["errored", "succeeded", "succeeded"]
 
@@ -70,8 +84,17 @@ def test_gemini_batches_are_those_of_the_sdk(tmp_path: Path) -> None:
     batches = module("google.genai.batches")
     types = module("google.genai.types")
     vendor = GeminiVendor()
-    job = finished(tmp_path, vendor)
+    job, results = finished(tmp_path, vendor)
     vendor.files[f"files/result-{job.id.partition('/')[2]}"] = b""
     read = types.BatchJob.model_validate(batches._BatchJob_from_mldev(vendor._object(job)))
     assert (read.state.name, read.display_name) == ("JOB_STATE_SUCCEEDED", job.token)
     assert read.dest.file_name == f"files/result-{job.id.partition('/')[2]}"
+    parts = {"contents": types.Content, "systemInstruction": types.Content}
+    parts["generationConfig"] = types.GenerationConfig
+    for line in job.lines:
+        assert line.keys() == {"key", "request"}
+        for name, value in line["request"].items():
+            for part in value if isinstance(value, list) else [value]:
+                parts[name].model_validate(part)
+    answers = [line["response"] for line in results if "response" in line]
+    assert [types.GenerateContentResponse.model_validate(one).text for one in answers]

@@ -36,6 +36,12 @@ def _without_progress(text: str) -> list[str]:
     return [line for line in text.splitlines() if not line.startswith("scoring: ")]
 
 
+def test_a_misspelt_command_gets_a_suggestion() -> None:
+    done = run("reprot", "card.json")
+    assert done.returncode == 2
+    assert "Error: No such command 'reprot'. Did you mean 'report'?\n" in done.stderr
+
+
 def test_a_forked_command_has_its_own_folder_and_environment(tmp_path: Path) -> None:
     cases_file(tmp_path, 1)
     with serving(FaultyChat(right_answer)) as stub:

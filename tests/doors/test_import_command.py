@@ -219,6 +219,24 @@ def test_c139_a_renamed_column_never_turns_a_model_that_passes_everyone_into_the
     assert "OUT" in words and not words & {"RECOMMENDED", "LIKELY"}
 
 
+def test_marks_of_two_people_are_compared_and_the_first_are_used(tmp_path: Path) -> None:
+    write_marked_calls(tmp_path)
+    second = (tmp_path / "marks.csv").read_text().replace("call-01,Yes", "call-01,No")
+    assert second != (tmp_path / "marks.csv").read_text()
+    (tmp_path / "second.csv").write_text(second)
+
+    done = import_marks(tmp_path, "--gold", str(tmp_path / "second.csv"))
+
+    assert done.returncode == 0, done.stderr
+    assert (
+        "note: 24 calls with several evaluations: the first is used; "
+        "others differ on call-01 (greeting)\n" in done.stdout
+    )
+    alone = (tmp_path / "cases.jsonl").read_bytes()
+    assert import_marks(tmp_path).returncode == 0
+    assert (tmp_path / "cases.jsonl").read_bytes() == alone
+
+
 def test_c139_what_is_not_marked_is_not_asked_not_scored_and_counted(tmp_path: Path) -> None:
     write_marked_calls(tmp_path, empty=3)
 

@@ -68,6 +68,30 @@ def test_tools_become_a_card_a_scenario_and_an_eval_file_that_runs(
     assert '{"id":1,"kind":"a"}' in (tmp_path / "scenarios" / "first.yaml").read_text()
 
 
+def test_the_example_of_a_tool_keeps_its_schema_behind_references(tmp_path: Path) -> None:
+    """As the official SDK for Python describes a tool of an MCP server."""
+    schema = {
+        "properties": {
+            "guest": {"$ref": "#/$defs/Guest"},
+            "size": {"anyOf": [{"$ref": "#/$defs/Size"}, {"type": "null"}], "default": None},
+        },
+        "required": ["guest", "size"],
+        "$defs": {
+            "Guest": {"type": "object", "properties": {"name": {"type": "string"}}},
+            "Size": {"enum": ["small", "large"], "type": "string"},
+        },
+    }
+    tools = {"tools": [{"name": "book", "inputSchema": schema}]}
+    (tmp_path / "tools.json").write_text(json.dumps(tools))
+    path = tmp_path / "eval.yaml"
+    done = run("init", "--agents", "--tools", tmp_path / "tools.json", "--yes", "--file", path)
+    assert done.returncode == 0, done.stderr
+    example = (tmp_path / "scenarios" / "first.yaml").read_text()
+    assert '{"guest":{"name":"text"},"size":"small"}' in example
+    folders = (tmp_path / "scenarios", "--cards", tmp_path / "cards")
+    assert "0 findings" in run("orchestration", "validate", *folders).stdout
+
+
 PET = {"$ref": "#/components/schemas/Pet"}
 PETS: dict[str, Any] = {
     "openapi": "3.0.3",

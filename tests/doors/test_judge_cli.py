@@ -206,6 +206,16 @@ def test_an_unknown_judge_or_embedder_is_named_with_a_remedy(
     assert told in done.stderr
 
 
+@pytest.mark.parametrize("option", ["--judge", "--embedder"])
+def test_an_empty_file_is_not_taken_for_none(option: str, tmp_path: Path) -> None:
+    cases, outputs = data(tmp_path)
+    empty = tmp_path / "j.yaml"
+    empty.write_text("# provider: openai\n")
+    done = run("score", cases, "--outputs", outputs, option, empty)
+    assert done.returncode == 2
+    assert "j.yaml: file: is empty; expected a" in done.stderr
+
+
 def test_a_judge_is_checked(tmp_path: Path, stub: Stub) -> None:
     config = yaml(tmp_path / "judge.yaml", judge_entry(stub.url))
     target = tmp_path / "check.json"

@@ -173,6 +173,21 @@ def test_28_4_a_refused_query_ends_with_exit_code_2(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("sql", "near"),
+    [
+        ("SELECT count(*) FROM result", 'Did you mean "results"?'),
+        ("SELECT modl FROM results", 'Candidate bindings: "model"'),
+    ],
+)
+def test_a_misspelt_name_is_refused_with_what_it_may_mean(
+    project: Path, sql: str, near: str
+) -> None:
+    done = ask(project, sql)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert near in done.stderr
+
+
+@pytest.mark.parametrize(
     "sql",
     [
         "SELECT repeat('x', 3000000000)",

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
+import pytest
+
 import callscore
+from callscore.config.redaction import RedactOptions, redact_files
+from callscore.core.errors import MissingExtra
 from commands import run
 
 CASE = {
@@ -63,6 +68,15 @@ def test_an_unknown_kind_and_a_broken_line_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "r" / "cases.jsonl").exists()
 
 
+def test_without_its_packages_no_folder_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "phonenumbers", None)
+    with pytest.raises(MissingExtra, match=r"callscore\[redact\]"):
+        redact_files([tmp_path / "cases.jsonl"], tmp_path / "r", RedactOptions())
+    assert not (tmp_path / "r").exists()
+
+
 def test_imported_calls_are_redacted_before_they_are_written(tmp_path: Path) -> None:
     call = tmp_path / "call.txt"
     call.write_text("Agent: Hello, how can I help?\nCustomer: Mail me at jo@example.com please.\n")
@@ -74,6 +88,19 @@ def test_imported_calls_are_redacted_before_they_are_written(tmp_path: Path) -> 
     assert "jo@example.com" not in out.read_text()
     assert "[EMAIL_1]" in out.read_text()
     assert "email 1" in done.stdout
+    assert "note: names of people were not replaced; expected --names FILE" in done.stdout
+
+
+def test_names_that_were_not_searched_are_said(tmp_path: Path) -> None:
+    cases, names = tmp_path / "cases.jsonl", tmp_path / "names.txt"
+    cases.write_text(json.dumps(CASE) + "\n")
+    names.write_text("Priya\n")
+    said: list[bool] = []
+    for options in ((), ("--names", names), ("--kinds", "email")):
+        done = run("redact", cases, "-o", tmp_path / str(len(said)), *options)
+        assert done.returncode == 0, done.stderr
+        said.append("note: names of people were not replaced" in done.stdout)
+    assert said == [True, False, False]
 
 
 SAMPLE = Path(callscore.__file__).parent / "demo" / "calls"

@@ -6,6 +6,7 @@ import json
 import random
 import signal
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -536,3 +537,22 @@ def test_runs_without_a_store_says_so(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "no such store" in done.stderr
     assert not (tmp_path / "none.db").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("runs", "--store"),
+        ("purge", "--all", "--yes", "--store"),
+        ("report", 1, "-o", "r.md", "--store"),
+        ("serve", "--no-open"),
+    ],
+    ids=str,
+)
+def test_an_empty_file_does_not_become_a_store(words: Sequence[Any], tmp_path: Path) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.touch()
+    done = run(*words, empty, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "empty.jsonl: no such store" in done.stderr
+    assert [(path.name, path.stat().st_size) for path in tmp_path.iterdir()] == [("empty.jsonl", 0)]

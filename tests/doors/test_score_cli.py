@@ -176,7 +176,7 @@ BAD_LINES: list[tuple[str, str | Json, list[str]]] = [
     (
         "missing key",
         {"id": "c9", "task": "qa"},
-        ["c.jsonl:2: case 'c9': field transcript: missing; expected"],
+        ["c.jsonl:2: case 'c9': field transcript: missing; expected it next to id, task\n"],
     ),
     (
         "missing key inside",
@@ -482,20 +482,26 @@ def test_a_file_of_another_kind_gets_one_message(
     [
         ("c.csv", b"id,task\n1,qa\n", "is a table (CSV)", "pass a DataFrame to callscore.score"),
         ("c.xlsx", b"PK\x03\x04rest", "is a spreadsheet (Excel)", "save it as CSV"),
-        ("c.vtt", b"WEBVTT\n\n00:01.0 --> 00:02.0\nHello\n", "(WebVTT)", "into the `transcript`"),
+        (
+            "c.vtt",
+            b"WEBVTT\n\n00:01.0 --> 00:02.0\nHello\n",
+            "(WebVTT)",
+            "`callscore import` reads it",
+        ),
         (
             "c.jsonl",
             b"WEBVTT\n\n00:01.0 --> 00:02.0\nHello\n",
             "(WebVTT)",
-            "`transcript` of a case",
+            "`callscore import` reads it",
         ),
         (
             "c.srt",
             b"1\n00:00:01,000 --> 00:00:02,000\nHello\n",
             "(SubRip)",
-            "into the `transcript`",
+            "`callscore import` reads it",
         ),
-        ("c.txt", b"Agent: Hello\n", "is plain text", "into the `transcript` of a case"),
+        ("c.txt", b"Agent: Hello\n", "is plain text", "`callscore import` reads it"),
+        ("c.txt", b"[00:02] Agent: Hello\n[00:04] Customer: Hi\n", "is plain text", "import"),
         ("c.wav", b"RIFF\x00\x00\x00\x00WAVE", "is a recording", "put its transcript"),
         ("c.jsonl", b'[{"id": "a"}]\n', "is one JSON list", "every element as its own line"),
     ],
@@ -510,6 +516,18 @@ def test_a_file_of_another_kind_is_refused_with_a_remedy(
         assert done.returncode == 2
         assert words in done.stderr
         assert remedy in done.stderr
+
+
+def test_transcripts_in_place_of_cases_are_named_with_what_makes_cases_of_them(
+    tmp_path: Path,
+) -> None:
+    path = write(tmp_path / "t.jsonl", {"id": "a", "call_id": "a", "transcript": "Agent: Hello"})
+    for command in (["validate"], ["score", "--outputs", path], ["init", "--yes", "--data"]):
+        done = run(*command, path, cwd=tmp_path)
+        assert done.returncode == 2
+        assert "t.jsonl:1: " in done.stderr
+        assert "field task: missing; this is a transcript" in done.stderr
+        assert "`callscore annotate` make cases" in done.stderr
 
 
 def test_the_name_of_a_file_matters_less_than_what_is_in_it(tmp_path: Path) -> None:

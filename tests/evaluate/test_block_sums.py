@@ -52,8 +52,8 @@ def tallies_of(
 
 def plain(tally: TaskTally) -> Any:
     """Everything in a tally, to the last digit."""
-    kept = tally.contributions
-    assert kept is not None
+    assert tally.contributions is not None
+    kept = tally.contributions.whole()
     kept.complete()
     columns = {slug: column._rows() for slug, column in kept.columns.items()}
     rest = msgspec.structs.replace(tally, contributions=None)

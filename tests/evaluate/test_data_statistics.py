@@ -9,7 +9,13 @@ from callscore.evaluate.data_statistics import DataStatistics
 def case(number: int, text: str, score: int | None, lang: str = "en") -> Case:
     expected = {
         "questions": [
-            {"question_id": "Q1", "score": score, "max_score": 5, "type": "PASS_FAIL"},
+            {
+                "question_id": "Q1",
+                "score": score,
+                "max_score": 5,
+                "type": "PASS_FAIL",
+                "reason": "as heard" if score else "",
+            },
             {"question_id": "Q2", "score": 5, "max_score": 5, "type": "PASS_FAIL"},
         ]
     }
@@ -35,6 +41,7 @@ def test_languages_lengths_labels_and_doubles_are_counted() -> None:
         "questions with one answer only: qa Q2 (always 5); they hardly distinguish models" in said
     )
     assert "calls with the same words: call-1 = call-2" in said
+    assert not any("reason" in line for line in said)
 
 
 def test_a_call_with_several_cases_is_counted_once() -> None:

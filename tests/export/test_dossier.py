@@ -513,3 +513,27 @@ def test_c68_a_run_names_what_compared_instead_of_muse_and_its_dossier_is_consis
     assert run("report", 1, "--store", store, "--format", "dossier", "-o", target).returncode == 0
     done = run("verify", target)
     assert done.returncode == 0, done.stdout
+
+
+def test_c138_a_dossier_with_a_simulated_model_next_to_a_real_one_is_consistent(
+    tmp_path: Path,
+) -> None:
+    sample = Path(callscore.__file__).parent / "demo" / "calls" / "cases.jsonl"
+    cases = [json.loads(line) for line in sample.read_text(encoding="utf-8").splitlines()]
+    outputs = [
+        {"case_id": case["id"], "model": "real", "output": case["expected_outcome"]}
+        for case in cases
+        if case["task"] == "entity"
+    ]
+    recorded = "\n".join(map(json.dumps, outputs))
+    (tmp_path / "outputs.jsonl").write_text(recorded, encoding="utf-8")
+    models: list[dict[str, Any]] = [
+        {"name": "real", "provider": "replay", "outputs": ["outputs.jsonl"]},
+        {"name": "simulated", "provider": "simulated"},
+    ]
+    path = eval_file(tmp_path, models, data="sample", tasks=["entity"])
+    assert run("run", path).returncode == 0
+    target, store = tmp_path / "run.zip", tmp_path / ".callscore" / "runs.db"
+    assert run("report", 1, "--store", store, "--format", "dossier", "-o", target).returncode == 0
+    done = run("verify", target)
+    assert done.returncode == 0, done.stdout

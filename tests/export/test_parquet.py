@@ -188,12 +188,15 @@ def test_28_4_a_folder_that_was_not_finished_has_no_mark(tmp_path: Path) -> None
 
 
 def test_28_4_without_pyarrow_it_says_what_to_install(
-    sample: ReportSource, monkeypatch: pytest.MonkeyPatch
+    sample: ReportSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from callscore.app import OutputPaths
 
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtra, match=r"pip install 'callscore\[parquet\]'"):
         list(parquet.write_files(sample, ReportOptions()))
+    with pytest.raises(MissingExtra):
+        write_folder(parquet.write_files(sample, ReportOptions()), tmp_path / "new")
+    assert not (tmp_path / "new").exists()  # else it would be refused after the installation
     with pytest.raises(MissingExtra):  # before a run sends anything
         OutputPaths(parquet=Path("new")).check([])

@@ -94,3 +94,31 @@ def test_a_call_of_too_many_turns_is_refused_before_it_is_built(tmp_path: Path) 
     done = run("import", path, "-o", tmp_path / "cases.jsonl")
     assert done.returncode == 2
     assert f"expected one call of at most {MAX_LINES:,}" in done.stderr
+
+
+def zipped(name: str) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(name, "<w:document/>")
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (zipped("word/document.xml"), "is a Word document; save it as plain text (.txt)"),
+        (zipped("calls/a.txt"), "is a ZIP archive; unpack it"),
+        (b"%PDF-1.4\n%\xe2\xe3", "is a PDF; save it as plain text (.txt)"),
+        (b"RIFF\x24\x00\x00\x00WAVEfmt \xff", "is a recording; expected its transcript"),
+        (b"ID3\x03\x00\xff\xfe", "is a recording; expected its transcript"),
+    ],
+)
+def test_documents_and_recordings_are_refused_with_what_to_do(
+    data: bytes, words: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "call.bin"
+    file.write_bytes(data)
+    done = run("import", file, "-o", tmp_path / "t.jsonl")
+    assert done.returncode == 2
+    assert f"call.bin: {words}" in done.stderr
+    assert not (tmp_path / "t.jsonl").exists()

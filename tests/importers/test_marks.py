@@ -164,6 +164,8 @@ def test_c139_a_comma_without_quotes_does_not_shift_the_marks() -> None:
 def test_c139_a_question_with_two_columns_is_refused() -> None:
     with pytest.raises(DataError, match="'greet' and 'Was there a greeting' are both"):
         read(as_csv([[*HEAD, "Was there a greeting"], ["c1", "Yes", "No", "Not", "No"]]))
+    with pytest.raises(DataError, match="field greet: is the heading of two columns"):
+        read(as_csv([[*HEAD, "greet"], ["c1", "Yes", "No", "Not", "No"]]))
 
 
 def test_c139_rows_of_questions_name_unknown_and_repeated_ones() -> None:
@@ -202,3 +204,25 @@ def test_a_scale_in_a_form_offers_every_mark() -> None:
 def test_a_condition_of_a_table_on_what_the_form_lacks_is_refused() -> None:
     with pytest.raises(DataError, match="field b: its condition names the answer 'Maybe' of 'a'"):
         read_form(form_of("id,question,condition\na,First?,\nb,Second?,a=Maybe\n"))
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "message"),
+    [
+        ("critical", "maybe", "line 2: field critical: 'maybe'; expected yes, no or nothing"),
+        ("na allowed", "sometimes", "line 2: field na allowed: 'sometimes'; expected yes, no or"),
+        ("weight", "-1", "line 2: field weight: -1 is negative; expected 0 or more"),
+        ("section weight", "-2", "line 2: field section weight: -2 is negative"),
+    ],
+)
+def test_a_cell_of_a_form_that_means_nothing_is_refused(
+    column: str, cell: str, message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        read_form(form_of(f"section,id,question,{column}\nA,q,Was there a greeting?,{cell}\n"))
+
+
+@pytest.mark.parametrize("word", ["", "no", "-", "n/a", "0", "non-critical", "not critical"])
+def test_words_for_no_leave_a_question_uncritical(word: str) -> None:
+    form = read_form(form_of(f"id,question,critical\nq,Was there a greeting?,{word}\n"))
+    assert not any(option.auto_fail for one in form.questions for option in one.options)

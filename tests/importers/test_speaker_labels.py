@@ -34,6 +34,18 @@ def srt(*cues: tuple[float, float, str]) -> str:
     )
 
 
+def test_a_role_that_the_words_spoken_contradict_is_named() -> None:
+    text = "Speaker 1: Thank you for calling, how can I help?\nSpeaker 2: My bill is wrong.\n"
+    call = read_call("a.txt", text, "speaker 1=customer")
+    assert [turn.speaker for turn in call.turns] == ["customer", "agent"]
+    assert call.notes[:2] == [
+        "role guessed from the other role: 'Speaker 2' is the agent",
+        "'Speaker 1' is the customer by --roles, but speaks as an agent",
+    ]
+    right = read_call("a.txt", text, "speaker 1=agent,speaker 2=customer")
+    assert not any("role" in note for note in right.notes)
+
+
 UNLABELLED = (
     (0, 2, "Hello, my router is broken."),
     (2, 4, "One thing: it blinks red."),

@@ -181,6 +181,29 @@ def test_24_8_a_case_that_has_every_thing_gets_a_canary_all_the_same() -> None:
     assert ["No. " in item.text for item in wrong] == [True]
 
 
+def test_24_8_the_things_of_wrong_canaries_are_plain_words_as_their_search_expects() -> None:
+    for name in ("canary_things", "canary_places"):
+        words = built_in_library().prompts[name].split()
+        assert [word for word in words if not (word.isascii() and word.isalnum())] == []
+
+
+@pytest.mark.parametrize("told", ["a walrus's", "Walrus_", "“walrus”", "x-walrus-x", "walruses"])
+def test_24_8_a_thing_is_no_wrong_canary_only_if_the_case_has_it_as_a_word(told: str) -> None:
+    is_word = told not in ("a walrus's", "walruses")
+    text = f"I said {told} to them, and nothing else."
+    given = judge_request(SUPPORT, turns=[*TURNS, Turn(text)])
+    items = sort_questions(given, built_in_library()).asked
+    prompts = [
+        prompt
+        for seed in range(400)
+        for prompt in Composer(built_in_library(), Asking(seed=seed)).compose(given, items)
+    ]
+    asked = [item for prompt in prompts for item in prompt.items.values()]
+    wrong = [item.text for item in asked if item.canary and not item.canary.right]
+    assert len(wrong) == len(prompts)
+    assert any("a walrus" in text for text in wrong) != is_word
+
+
 def test_settings_of_a_judge_are_in_its_signature_only_if_they_are_set() -> None:
     plain = LLMJudge(LiteralModel()).signature
     assert "items" not in plain and "seed" not in plain

@@ -34,6 +34,8 @@ def every_character() -> list[str]:
     ("raw", "normal"),
     [
         ("  Good \t morning\n", "Good morning"),
+        (" Good", "Good"),
+        ("Good ", "Good"),
         ("a\u00a0\u202f\u3000b", "a b"),
         ("cafe\u0301", "café"),
         ("re\u00adfund\u200b \ufeffnow", "refund now"),

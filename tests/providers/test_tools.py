@@ -14,6 +14,7 @@ from callscore.core.case import Case, Prompt
 from callscore.core.errors import ConfigError
 from callscore.core.provider import AttemptFailed, ProviderResponse
 from callscore.core.scenarios import LiveTool
+from callscore.providers import tools as tools_module
 from callscore.providers.tools import LONGEST_RESULT, ToolProvider
 
 FUNCTIONS = """
@@ -219,6 +220,42 @@ def test_a_server_answers_over_stdin_and_stdout(
     assert failed["is_error"] and value(failed) == "full"
     names = value(environment)["names"]
     assert "DESK" in names and "OPENAI_API_KEY" not in names
+
+
+class SlowToStart:
+    """A server that answers at once, but takes longer to start than a call may take."""
+
+    @classmethod
+    async def start(cls, *_: Any) -> SlowToStart:
+        await asyncio.sleep(0.05)
+        return cls()
+
+    async def call(self, name: str, _: Mapping[str, Any]) -> tuple[str, bool]:
+        return name, False
+
+    async def close(self) -> None:
+        """Nothing runs."""
+
+
+def test_the_start_of_a_server_is_no_time_of_the_first_call(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tools_module, "McpServer", SlowToStart)
+    tool = LiveTool(mcp=MCP.mcp, timeout_s=0.01)
+    [[result]] = carry_out(folder, {"count": tool}, ([("count", {})], []))
+    assert value(result) == "count" and "is_error" not in result
+
+
+def test_a_server_that_does_not_start_in_time_is_no_result(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tools_module, "START_S", 0.01)
+    monkeypatch.setattr(tools_module, "McpServer", SlowToStart)
+    provider = ToolProvider({"count": MCP}, folder)
+    request = provider.request_for(order([("count", {})], [], "c"), Prompt(()), 1)
+    found = asyncio.run(provider.attempt(request))
+    assert isinstance(found, AttemptFailed)
+    assert "no reply within 0.01 s after the start" in found.message
 
 
 def test_a_server_that_ends_during_a_call_is_an_error_and_is_started_again(folder: Path) -> None:

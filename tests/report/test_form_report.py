@@ -140,7 +140,7 @@ def worded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def rows_of(page: str, case: str) -> dict[str, list[str]]:
     """The compared rows of a case in the page: cells with their mark, by question."""
-    part = page.split(f">{case}/qa</span>")[1].split("</details>")[0]
+    part = page.split(f">{case}/qa</span>")[1].split("</table>")[0]
     rows = {}
     for line in re.findall(r"<tr>(.*?)</tr>", part, re.DOTALL):
         label = re.search(r"<b>(.*?)</b>", line)

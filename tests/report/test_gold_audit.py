@@ -60,3 +60,17 @@ def test_the_votes_of_a_case_are_those_of_the_first_run_of_each_model() -> None:
     assert (found.place, found.field, found.words, found.expected) == (7, "q1", "Greeting?", "5")
     assert found.given == {"a": "0", "b": "0"}
     assert found.right == []
+
+
+def test_objects_with_the_same_fields_in_another_order_are_the_same_answer() -> None:
+    case = Case(
+        id="c1",
+        task="translation",
+        transcript="Agent: Hello",
+        config={},
+        expected_outcome={"domain_terms_handled": [{"term": "PNR", "handled_as": "PNR"}]},
+    )
+    said = '{"domain_terms_handled": [{"handled_as": "PNR", "term": "PNR"}]}'
+    view = CaseView(case, [answer("a", said), answer("b", said)])
+    (found,) = votes_of(1, decode_case(view), MarkReader({}))
+    assert found.right == ["a", "b"]

@@ -17,7 +17,7 @@ from callscore.core.errors import ConfigError
 from callscore.core.scorecard import Decide
 from callscore.report.decision_statements import state_decision
 from callscore.report.html.first_screen import models_table
-from callscore.scorecard.decision import choose, failing_rows, models_in_question
+from callscore.scorecard.decision import choose, failing_rows, is_kept_out, models_in_question
 from callscore.suites.calls.spec import load_spec
 from decision_cards import broken, card, failing, gap, model, printed, row
 from decision_situations import SITUATIONS, Situation
@@ -109,6 +109,18 @@ def test_c138_a_final_below_its_floor_is_never_recommended() -> None:
     made = card(model("a", 0.5, floor=0.6), model("b", 0.4, floor=0.3))
     assert models_in_question(made) == ["b"]
     assert choose(made).models == ["b"]
+
+
+def test_c138_a_final_that_equals_its_floor_is_in_question() -> None:
+    assert models_in_question(card(model("a", 0.6, floor=0.6))) == ["a"]
+
+
+@pytest.mark.parametrize(("cases", "is_out"), [(400, True), (800, False)])
+def test_c138_a_row_rated_fail_keeps_a_model_out_once_all_cases_are_answered(
+    cases: int, is_out: bool
+) -> None:
+    asked = model("a", None, calls=400, cases=cases, **failing("qa.question_score_accuracy"))
+    assert is_kept_out(asked) is is_out
 
 
 def test_c138_rows_that_the_document_does_not_rate_do_not_count() -> None:

@@ -94,7 +94,10 @@ def test_c82_a_task_that_awaits_verdicts_says_so(tmp_path: Path) -> None:
     answer = form(question(reason="The agent greeted the caller"))
     scored = score([QA], [output("q", answer)], tmp_path)
     (line,) = scored.card.ranking
-    assert line.reason == "Final Score incomplete: QA has 1 row without a value"
+    assert (
+        line.reason
+        == "Final Score incomplete: QA has 1 row without a value (Evidence-Backed Reasoning)"
+    )
 
 
 def test_c82_the_workload_is_fixed_before_the_limit(tmp_path: Path) -> None:

@@ -74,6 +74,13 @@ def tally_of(slug: str, *values: float) -> CriterionTallies:
     return {slug: tally}
 
 
+def test_c07_a_case_with_an_open_run_is_not_the_mean_of_the_others() -> None:
+    tally, criterion = CriterionTally(), CRITERIA["bench.faithfulness"]
+    assert tally.add([Measure(1.0), Measure(None, absence="not_run")], criterion) is None
+    assert tally.add([Measure(1.0), Measure(None, absence="undefined")], criterion) == 1.0
+    assert (tally.n, tally.waiting) == (1, 1)
+
+
 def binaries(*passed: bool, partial: str = "incomplete") -> BenchmarkScore:
     """A Benchmark Score of criteria that pass or fail, in the order of the document."""
     tallies: CriterionTallies = {}
@@ -255,6 +262,7 @@ def test_w_bm_2_three_of_four_facts_and_one_wrong() -> None:
     value = formulas.answer_correctness(formulas.fact_f1(facts, facts), 0.9).value
     assert value == pytest.approx(0.825)
     assert not passes("bench.answer_correctness", 0.825)
+    assert formulas.answer_correctness(formulas.fact_f1(facts, facts), -0.5).value == 0.375
 
 
 @pytest.mark.parametrize(

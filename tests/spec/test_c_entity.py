@@ -188,6 +188,8 @@ def test_c44_every_reported_entity_counts_whichever_its_kind() -> None:
         "config_adherence"
     ]
     assert (adherence.numerator, adherence.denominator) == (2, 3)
+    topics = measures(entity_case(), outcome(["refund"], ["loan"]))["config_adherence"]
+    assert (topics.numerator, topics.denominator) == (1, 2)
     assert adherence.value is not None
     assert rate(adherence.value, ADHERENCE.bands, ADHERENCE.otherwise) is Rating.BLOCKER
     assert score(entity_case(), outcome(["refund", "loan"], ["billing"])).reasons == [

@@ -174,6 +174,7 @@ def test_c81_an_invalid_task_leaves_no_final_score_but_a_floor() -> None:
     ("weights", "message"),
     [
         ({"qa": 0.5, "entity": 0.6}, "the sum is 1.1; expected 1"),
+        ({"qa": 0.5, "entity": 0.4}, "the sum is 0.9; expected 1"),
         ({"qa": 1.5, "entity": -0.5}, "expected a number of at least 0"),
         ({"quality": 1.0}, "unknown task 'quality'"),
     ],

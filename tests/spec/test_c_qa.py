@@ -163,6 +163,11 @@ def test_c31_a_score_that_no_float_holds_is_off_the_scale(
     assert "score_out_of_range" in scored.results[0]["flags"]
 
 
+def test_c31_the_margin_admits_no_score_above_the_scale() -> None:
+    marks = [mark(5, 5.4, 5, "SCORE"), mark(5, 4.6, 5, "SCORE")]
+    assert qa.question_score_accuracy(marks, MARGIN).value == 0.5
+
+
 def test_c31_the_model_s_maximum_must_be_a_number(tmp_path: Path) -> None:
     scored = one(question(), question(max_score="5"), tmp_path)
     assert scored.value("qa.question_score_accuracy") == 0
@@ -293,3 +298,22 @@ def test_c38_reasons_without_a_verdict_are_not_run_and_the_task_is_incomplete(
 def test_c39_a_time_alone_is_no_evidence(tmp_path: Path, reason: str) -> None:
     scored = one(question(), question(reason=reason), tmp_path)
     assert scored.value("qa.evidence_backed_reasoning") == 0
+
+
+@pytest.mark.parametrize(
+    ("expected", "given", "is_flagged"),
+    [
+        ([5, 5, 0], [5, 5, 5], True),
+        ([5, 5, 0], [0, 0, 0], True),
+        ([5, 5, 0], [5, 5, 0], False),  # the marks differ
+        ([5, 5, 5], [5, 5, 5], False),  # so people marked, too
+        ([5, 0], [5, 5], False),  # two marks are equal by chance
+    ],
+)
+def test_c29_three_marks_that_are_one_share_are_flagged_where_people_differ(
+    expected: list[int], given: list[int], is_flagged: bool, tmp_path: Path
+) -> None:
+    asked = [question(f"Q{n}", value) for n, value in enumerate(expected)]
+    answers = [question(f"Q{n}", value) for n, value in enumerate(given)]
+    scored = score([qa_case(asked)], [output("c1", form(*answers))], tmp_path)
+    assert ("equal_marks" in scored.results[0]["flags"]) == is_flagged

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -13,37 +12,22 @@ from callscore.core.spec import Rating, rate
 from callscore.suites.calls.spec import load_spec, make_settings
 from text_cases import (
     EMOTION,
-    case_of_summary,
+    FOUR_FIELDS,
     claim_verdicts,
     flags,
+    labelled,
     measure_answer,
     measures,
     outcome,
     score_answer,
     sentences,
+    summarised,
     summary,
     text_case,
     values,
 )
 
 METRICS = load_spec().metrics
-FOUR_FIELDS = {
-    "customer_name": "Ana",
-    "issue_type": "Billing",
-    "resolution": "ok",
-    "follow_up": "3 d",
-}
-
-
-def labelled(expected: Sequence[object], given: Sequence[object]) -> dict[str, float | None]:
-    """The values where sentences with these labels were expected and given."""
-    case = text_case(outcome(sentiment=sentences(*expected)))
-    return values(case, outcome(sentiment=sentences(*given)))
-
-
-def summarised(answer: dict[str, Any], **expected: Any) -> dict[str, float | None]:
-    """The values of a summary where one with these parts was expected."""
-    return values(case_of_summary(**expected), outcome(summary=answer))
 
 
 def emotion_match(expected: dict[str, Any], given: dict[str, Any]) -> float | None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from text_cases import (
+    FOUR_FIELDS,
     PURPOSE,
     case_of_summary,
     claim_verdicts,
@@ -15,24 +16,13 @@ from text_cases import (
     measures,
     outcome,
     score_answer,
+    summarised,
     summary,
     text_case,
     values,
     verdict,
     verdicts,
 )
-
-FOUR_FIELDS = {
-    "customer_name": "Ana",
-    "issue_type": "Billing",
-    "resolution": "ok",
-    "follow_up": "3 d",
-}
-
-
-def summarised(answer: dict[str, Any], **expected: Any) -> dict[str, float | None]:
-    """The values of a summary where one with these parts was expected."""
-    return values(case_of_summary(**expected), outcome(summary=answer))
 
 
 def intent(purpose: object, *given: Any) -> float | None:

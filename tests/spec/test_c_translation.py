@@ -11,21 +11,21 @@ from builders import output, score
 from calls_suite import formula_of
 from callscore.core.case import Case
 from callscore.core.judging import Verdict
-from callscore.core.spec import rate
 from callscore.scorecard.formula import score_case
 from callscore.suites.calls.spec import load_spec
-from translation_cases import cosine, measure_answer, number, outcome, translation_case, value, word
+from translation_cases import (
+    cosine,
+    measure_answer,
+    number,
+    outcome,
+    rating,
+    translation_case,
+    value,
+    word,
+)
 
 SPEC = load_spec()
 SIXTY = [f"वाक्य {chr(0x0915 + number // 8)}{chr(0x0915 + number % 8)}" for number in range(60)]
-
-
-def rating(metric: str, found: float | None) -> str | None:
-    """The band of a value."""
-    spec = SPEC.metrics[f"translation.{metric}"]
-    assert found is not None
-    band = rate(found, spec.bands, spec.otherwise)
-    return band.value if band else None
 
 
 def status(case: Case, answer: Any) -> str:

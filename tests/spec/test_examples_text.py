@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -18,9 +17,9 @@ from callscore.suites.calls.text.measures import CLASSES
 from text_cases import (
     case_of_summary,
     claim_verdicts,
+    labelled,
     outcome,
     score_answer,
-    sentences,
     summary,
     text_case,
     values,
@@ -29,12 +28,6 @@ from text_cases import (
 )
 
 MIXED = ["positive"] * 5 + ["neutral"] * 30 + ["negative"] * 5
-
-
-def labelled(expected: Sequence[object], given: Sequence[object]) -> dict[str, float | None]:
-    """The values where sentences with these labels were expected and given."""
-    case = text_case(outcome(sentiment=sentences(*expected)))
-    return values(case, outcome(sentiment=sentences(*given)))
 
 
 def rating(name: str, value: float | None) -> Rating | None:

@@ -6,21 +6,12 @@ from typing import Any
 
 import pytest
 
-from callscore.core.spec import rate
 from callscore.scorecard.formula import task_score
 from callscore.suites.calls.spec import load_spec
 from callscore.suites.calls.translation import measures
-from translation_cases import cosine, measure_answer, outcome, translation_case, value, word
+from translation_cases import cosine, measure_answer, outcome, rating, translation_case, value, word
 
 SPEC = load_spec()
-
-
-def rating(metric: str, found: float | None) -> str | None:
-    """The band of a value."""
-    spec = SPEC.metrics[f"translation.{metric}"]
-    assert found is not None
-    band = rate(found, spec.bands, spec.otherwise)
-    return band.value if band else None
 
 
 def different(number: int) -> list[str]:
@@ -122,7 +113,9 @@ def test_two_of_four_facts_drifted(expected: float, drift: float) -> None:
 def test_critical_facts_count_lost_and_added_once(
     lost: int, added: int, total: int, expected: float
 ) -> None:
-    assert measures.critical_facts(measures.FactCount(lost + added, total)).value == expected
+    count = measures.FactCount(lost + added, total, added=added)
+    assert measures.critical_facts(count).value == expected
+    assert count.lost == lost  # the facts that a benchmark counts as not recalled
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from callscore.stats.contributions import (
     TaskShape,
 )
 from callscore.stats.matrix import call_matrix, make_units
-from callscore.stats.rates import rate_counts, rate_interval
+from callscore.stats.rates import count_task, rate_interval
 from callscore.stats.resampling import IntervalEstimate, bca_interval, make_replicates
 from callscore.stats.weighted_scores import ScoreKey, Scores, scores
 
@@ -117,7 +117,9 @@ def intervals(
     for key in KEYS:
         limits[key] = bca_interval(found[key], len(calls["qa"]))
         if key[-1].endswith(RATE):
-            counts = rate_counts(calls[key[-1].partition(".")[0]], key[-1])
+            task = key[-1].partition(".")[0]
+            found_rates = count_task(calls[task], SHAPE.tasks[task], matrix.units).rates
+            counts = found_rates[key[-1]].counts()
             assert counts is not None
             limits[key] = rate_interval(counts, limits[key])
     return limits

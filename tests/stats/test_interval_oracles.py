@@ -12,14 +12,14 @@ from scipy import special, stats
 from statsmodels.stats.proportion import proportion_confint
 
 from callscore.core.measure import Measure
-from callscore.stats.contributions import Charge, TaskContributions
+from callscore.stats.contributions import Charge, MetricShape, TaskContributions, TaskShape
 from callscore.stats.intervals import beta_cdf, beta_quantile, binomial_interval
-from callscore.stats.matrix import CallMatrix, ResamplingUnits
+from callscore.stats.matrix import CallMatrix, ResamplingUnits, make_units
 from callscore.stats.rates import (
     calls_needed,
     count_rate,
+    count_task,
     items_needed,
-    rate_counts,
     rate_interval,
     rule_of_three_interval,
     upper_limit,
@@ -215,11 +215,14 @@ def test_a_pooled_row_is_counted_call_by_call() -> None:
     kept.add_cases([Charge(7), Charge(7), Charge(9)], [1, 1, 1])
     measures = [Measure(0.5, 1, 2), Measure(1.0, 3, 3), Measure(1.0, vacuous=True)]
     kept.add_column("rate", measures, pooled=True)
-    counts = rate_counts(kept, "rate")
+    shape = TaskShape([MetricShape("rate", "pooled"), MetricShape("other", "pooled")], [])
+    found = count_task(kept, shape, make_units([{"t": kept}]))
+    counts = found.rates["rate"].counts()
     assert counts is not None and (counts.events, counts.items, counts.calls) == (4, 5, 1)
-    errors = rate_counts(kept, "rate", complement=True)
+    errors = found.rates["rate"].counts(complement=True)
     assert errors is not None and errors.events == 1
-    assert rate_counts(kept, "other") is None
+    assert "other" not in found.rates
+    assert (found.calls, dict(found.with_value)) == (2, {"rate": 2, "other": 0})
 
 
 def test_the_same_seed_draws_the_same_calls_and_each_as_often_as_chance_has_it() -> None:

@@ -169,7 +169,7 @@ def test_about_future_calls_the_lead_in_this_data_is_no_certainty() -> None:
 
 def test_a_breach_of_a_call_gate_decides_at_once() -> None:
     broken = CallOutcome({"qa": (0.0, 0.0)}, breached=frozenset(["qa.structure"]))
-    answers = {"a": [score(0.9)] * 99 + [broken], "b": [score(0.5)] * 100}
+    answers = {"a": [score(0.9)] * 98 + [broken] * 2, "b": [score(0.5)] * 100}
     rules = RaceRules(call_gates={"qa.structure": "qa"}, margin=0.0)
     always = {"a": [broken] * 100, "b": [score(0.5)] * 100}
     state, _ = run(always, rules=rules)
@@ -292,6 +292,23 @@ def test_a_rate_gate_is_shown_to_be_breached_or_to_hold(about: Population) -> No
     )
     assert state.eliminated["wrong"].why == "rate_gate"
     assert state.gates["wrong"][gate.slug] == "breached"
+
+
+def test_stats4_two_fifths_of_the_error_are_for_gates() -> None:
+    gate = RateGate("qa.false_pass_rate", "qa", 0.03, 2)
+    clean = CallOutcome({"qa": (0.8, 0.8)}, {gate.slug: (0.0, 2.0)})
+    wrong = CallOutcome({"qa": (0.8, 0.8)}, {gate.slug: (1.0, 2.0)})
+    answers = {"wrong": [clean, clean, clean, wrong] * 100, "clean": [clean] * 400}
+    rules = RaceRules(alpha=0.05, round_size=1, gates=[gate], margin=0.0)
+    state, _ = run(answers, rules=rules)
+    plan = make_schedule(dict.fromkeys(IDS, QA), {"qa": 1.0}, 3, "pool")
+    watch, read, threshold = GateTests(plan, [gate]), 0, math.log(2 / (0.4 * 0.05))
+    while watch.states(threshold, is_complete=False)[gate.slug] == "open":
+        (call,) = plan.blocks[read].calls
+        watch.add(plan.blocks[read], [answers["wrong"][IDS.index(call)]])
+        watch.update()
+        read += 1
+    assert state.eliminated["wrong"] == ("rate_gate", read, None, gate.slug)
 
 
 def test_a_clean_model_is_shown_to_keep_its_rate_limit() -> None:

@@ -17,7 +17,11 @@ from callscore.stats.agreement import (
     weighted_kappa,
 )
 from callscore.stats.intervals import clopper_pearson
-from callscore.stats.prediction_powered import prediction_powered_mean, rogan_gladen
+from callscore.stats.prediction_powered import (
+    judge_helps,
+    prediction_powered_mean,
+    rogan_gladen,
+)
 
 GRANTS = [("yes", "yes")] * 20 + [("yes", "no")] * 5 + [("no", "yes")] * 10 + [("no", "no")] * 15
 SCALE = ("low", "mid", "high")
@@ -98,6 +102,12 @@ def test_the_corrected_mean_is_right_where_the_judge_is_biased() -> None:
         inside += found.interval.low <= 0.6 <= found.interval.high
         assert mean(judge) > 0.62
     assert 180 <= inside <= 199
+
+
+def test_two_labels_show_nothing_about_a_judge() -> None:
+    assert not judge_helps(1.0, 2)
+    assert judge_helps(0.9, 6)
+    assert not judge_helps(0.5, 6)  # 1 / √4
 
 
 def test_a_good_judge_narrows_the_interval_and_a_poor_one_is_not_trusted() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from callscore.store.disk_list import IN_BLOCK, MANY, DiskNumbers, DiskTexts
+from callscore.store.disk_list import IN_BLOCK, MANY, DiskNumbers, DiskTexts, sort_numbers
 from callscore.store.files import LinesByKey, blocks_of
 
 
@@ -68,3 +68,29 @@ def test_lines_of_many_keys_are_found_in_any_order(tmp_path: Path, *, is_sorted:
         assert [int(line.raw) for line in part.lines(key)] == inside
     index.close()
     part.close()
+
+
+@pytest.mark.parametrize("highest", [0, 9, (1 << 63) - 1])
+def test_numbers_are_sorted_in_ranges_and_equal_ones_keep_their_order(highest: int) -> None:
+    dice = random.Random(highest)
+    keys = [dice.randint(-highest - 1 if highest > 9 else 0, highest) for _ in range(500)]
+    found, values = sort_numbers(DiskNumbers(keys, most=40), range(500), at_once=32)
+    order = sorted(range(500), key=keys.__getitem__)
+    assert list(found) == [keys[at] for at in order]
+    assert list(values) == order
+
+
+def test_lines_of_many_keys_in_any_order_are_found_like_few(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    number = MANY + 100
+    path.write_bytes(b"".join(b"%d\n" % n for n in range(number)))
+    keys = random.Random(3).choices(range(number // 2), k=number)
+    lines, first = LinesByKey([path]), 0
+    for block in blocks_of([path]):
+        lines.add_block(keys[first : first + len(block.lines)], block)
+        first += len(block.lines)
+    for key in (keys[-1], keys[0], keys[number // 2]):
+        assert [int(line.raw) for line in lines.lines(key)] == [
+            at for at, of_line in enumerate(keys) if of_line == key
+        ]
+    lines.close()

@@ -3,12 +3,15 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from callscore.core.errors import StoreError, UsageError
 from callscore.store.address import open_store, purge_store, read_address
-from callscore.store.postgres.schema import MIGRATIONS
+from callscore.store.postgres import schema
+from callscore.store.postgres.schema import MIGRATIONS, version_of
+from callscore.store.postgres.url import DatabaseUrl
 from postgres_server import PostgresServer
 from run_cases import HEADER, cached_reply_for, item_for
 
@@ -40,6 +43,23 @@ def test_reading_creates_no_tables(postgres: PostgresServer, tmp_path: Path) -> 
     with pytest.raises(UsageError, match="no such store"):
         open_store(address, only_reading=True)
     assert postgres.execute("SELECT to_regclass('callscore.runs')") == [(None,)]
+
+
+def test_a_connection_that_breaks_while_a_store_is_looked_for_is_opened_again(
+    postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = read_address(postgres.new_store(), tmp_path)
+    open_store(address).close()
+    breaks = ["SELECT pg_terminate_backend(pg_backend_pid())"]
+
+    def read_version(connection: Any, url: DatabaseUrl) -> int:
+        if breaks:
+            connection.execute(breaks.pop().encode())
+        return version_of(connection, url)
+
+    monkeypatch.setattr(schema, "version_of", read_version)
+    assert address.exists()
+    assert not breaks
 
 
 def test_after_a_purge_no_text_is_left_in_the_tables(

@@ -79,6 +79,18 @@ def test_a_bad_url_is_refused_without_showing_what_may_be_secret(text: str, mess
     assert SECRET not in str(refused.value)
 
 
+def test_a_server_on_another_machine_that_refuses_is_named_with_what_the_url_demands(
+    tmp_path: Path,
+) -> None:
+    url = read_address("postgresql://w@127.0.0.9:1/evals?sslmode=disable", tmp_path)
+    with pytest.raises(StoreError) as refused:
+        open_store(url, only_reading=True)
+    assert str(refused.value) == (
+        "postgresql://w@127.0.0.9:1/evals: cannot be reached: OperationalError; the URL demands"
+        " sslmode=disable, require_auth=scram-sha-256, channel_binding=require (docs/scale.md)"
+    )
+
+
 @pytest.mark.parametrize("only_reading", [True, False])
 def test_a_server_that_cannot_be_reached_is_named_at_once_and_without_libpq_s_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, only_reading: bool

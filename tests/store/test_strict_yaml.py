@@ -116,8 +116,10 @@ def test_bytes_that_are_no_text_are_refused_with_their_place() -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(ConfigError, match="none.yaml: no such file"):
         read_yaml(tmp_path / "none.yaml")
+    with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
+        read_yaml(tmp_path)
 
 
 def test_every_part_knows_its_line() -> None:

@@ -66,3 +66,21 @@ def test_a_model_or_a_place_that_does_not_exist_is_refused(agents: Served) -> No
     assert agents.ask("/runs/1/agents?scenario=1&model=x").status == 400
     assert agents.ask("/runs/1/agents?scenario=999").status == 400
     assert agents.ask("/runs/9/agents").status == 404
+
+
+def test_a_page_of_scenarios_says_of_how_many(tmp_path: Path) -> None:
+    data = scenario_data()
+    (tmp_path / "scenarios").mkdir()
+    for source in Path(data["orchestration"]["scenarios"]).glob("*.yaml"):
+        for number in range(5):
+            copy = tmp_path / "scenarios" / f"{source.stem}-{number}.yaml"
+            copy.write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
+    data["orchestration"]["scenarios"] = str(tmp_path / "scenarios")
+    models = [{"name": "perfect", "provider": "simulated"}]
+    value = {"name": "agents", "data": data, "models": models}
+    (tmp_path / "eval.yaml").write_text(yaml.safe_dump(value), encoding="utf-8")
+    done = commands.run("run", tmp_path / "eval.yaml", "--store", tmp_path / "runs.db")
+    assert done.returncode == 0, done.stderr
+    with serve(tmp_path / "runs.db") as served:
+        served.enter()
+        assert "25 of 30 scenarios" in served.ask("/runs/1/agents").text

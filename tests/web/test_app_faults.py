@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
+import commands
 from callscore.report.markup import tag
 from callscore.results.stored_results import StoredResults
+from callscore.store import results_index
 from callscore.web.screen import (
     ROLES,
     Answer,
@@ -27,6 +29,8 @@ from callscore.web.screens import all_routes
 from callscore.web.security import Guard
 from callscore.web.server import build_app
 from command_server import NEVER_S
+from eval_files import cases_file, eval_file
+from web_server import serve
 
 
 def fail(_: Visit) -> Answer:
@@ -90,8 +94,11 @@ def test_a_fault_is_a_page_that_keeps_the_inside_to_the_terminal(
     assert "secret of the inside" in caplog.text
 
 
-def test_a_search_that_takes_too_long_is_stopped_and_the_page_says_so(sample_store: Path) -> None:
-    search = [("GET", "/runs/1/matrix?q=refund"), ("GET", "/runs/1/cases/1")]
+def test_a_search_that_takes_too_long_is_stopped_and_the_page_says_so(
+    sample_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results_index, "STEPS", 10)  # the sample needs fewer than are checked
+    search = [("GET", "/runs/1/matrix?q=refund"), ("GET", "/runs/1")]
     routes = all_routes()
     (status, page), (after, _) = ask(sample_store, search, routes=routes, most_s=0.0)
     assert (status, after) == (503, 200)
@@ -150,3 +157,18 @@ def test_every_route_that_writes_refuses_the_origin_of_another_page(sample_store
 def test_every_write_needs_more_than_the_role_read() -> None:
     writes = [one for one in all_routes() if one.method == "POST" and one.writes != "log"]
     assert [one for one in writes if one.role == "read"] == []
+
+
+def test_a_run_whose_data_file_has_changed_keeps_its_scores_and_says_why(tmp_path: Path) -> None:
+    cases = cases_file(tmp_path, 2)
+    eval_file(tmp_path, [{"name": "m", "provider": "simulated"}])
+    done = commands.run("run", tmp_path / "eval.yaml", "--store", tmp_path / "runs.db")
+    assert done.returncode == 0, done.stderr
+    with serve(tmp_path / "runs.db") as served:
+        served.enter()
+        cases.write_text(cases.read_text().replace("Good morning 1", "Good evening"))
+        why = "The scores of the run as it was: run 1 was made with other data"
+        commands.wait_for(lambda: served.ask("/runs/1").text.count(why), 1)
+        page = served.ask("/runs/1").text
+    assert "being computed" not in page
+    assert "Scorecard, one row per model" in page

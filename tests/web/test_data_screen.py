@@ -142,6 +142,14 @@ def test_a_request_without_files_or_for_an_unknown_set_is_refused(importing: Ser
     assert importing.ask("/data/999/write", "POST").status == 404
 
 
+def test_files_that_break_off_leave_no_data_set(importing: Served) -> None:
+    before = importing.ask("/data").text
+    head = b'--%s\r\nContent-Disposition: form-data; name="calls"; filename="%s.txt"\r\n\r\n'
+    whole, half = (head % (EDGE, name) + CALL.encode() for name in (b"whole", b"half"))
+    assert send_body(importing, "/data", whole + b"\r\n" + half[:-5]).status == 400
+    assert importing.ask("/data").text == before
+
+
 def test_without_a_folder_the_page_says_how_to_get_one(served: Served) -> None:
     assert "--data DIR" in served.ask("/data").text
     assert send(served, "/data", {"a.txt": ("calls", b"Agent: Hi")}).status == 404

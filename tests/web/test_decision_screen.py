@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlencode
@@ -113,3 +114,14 @@ def test_the_form_reads_the_run_otherwise_and_reset_restores_it(
         expect(page.locator(".notice")).to_have_count(0)
         if script:
             assert not [one for one in tab.noise if "400" not in one]
+
+
+def test_a_blocker_has_its_unit_its_number_of_calls_and_what_its_value_is_of(
+    served: Served,
+) -> None:
+    table = served.ask("/runs/1").text.partition('id="blockers"')[2]
+    rows = [one for one in table.split("<tr>") if ">hasty<" in one]
+    (rate,) = (one for one in rows if "Compliance False Pass Rate" in one)
+    assert re.search(r'<b class="bad">4\.\d+ %</b> \(limit 3 %\)</td><td>3 calls: ', rate)
+    broken = next(one for one in rows if "Response Structure Compliance" in one)
+    assert '<b class="bad">0</b> (limit 1)<small>in the worst call; 0.923 over all' in broken

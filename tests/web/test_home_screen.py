@@ -40,6 +40,7 @@ def test_runs_of_one_eval_file_draw_the_final_of_their_leader(tmp_path: Path) ->
         served.enter()
         another, third, second, first = rows(served)
     assert "polyline" not in another + first
+    assert 'data-label="Cost">unknown</td>' in third, "the model has no price"
     assert re.search(r"in 2 runs of trial. run 1 \d.\d+ \(m\), run 2 \d.\d+ \(m\)\"", second)
     assert re.search(r"in 3 runs of trial. run 1 .+, run 2 .+, run 3 \d.\d+ \(m\)\"", third)
 
@@ -70,3 +71,19 @@ def test_a_running_race_says_who_is_in_it_and_why_requests_fail(tmp_path: Path) 
     assert "race" in ended
     assert "still in the race" not in ended
     assert "deployment is gone" not in ended
+
+
+def test_a_run_in_which_no_model_has_a_final_has_no_leader_and_no_cost_of_zero(
+    tmp_path: Path,
+) -> None:
+    cases_file(tmp_path, 3)
+    path = eval_file(
+        tmp_path, [{"name": "m", "provider": "simulated", "params": {"broken_json": 1.0}}]
+    )
+    done = commands.run("run", path, "--store", tmp_path / "runs.db")
+    assert done.returncode == 0, done.stderr
+    with serve(tmp_path / "runs.db") as served:
+        served.enter()
+        (row,) = rows(served)
+    assert '<td data-label="Leader"><span class="quiet">—</span></td>' in row
+    assert '<td data-label="Cost">unknown</td>' in row

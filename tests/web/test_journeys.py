@@ -60,6 +60,8 @@ class Hand:
     def __init__(self, page: Page, *, keyboard: bool) -> None:
         self.page, self.keyboard = page, keyboard
         self.clicks = 0
+        # Choosers are caught from now on; one asked for with the first catch may be missed.
+        page.on("filechooser", lambda _: None)
 
     def press(self, wanted: Locator) -> None:
         """Follow a link, or press a button."""

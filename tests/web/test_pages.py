@@ -102,6 +102,7 @@ def test_errors_are_pages_that_say_what_is_allowed(served: Served) -> None:
     unknown = served.ask("/?colour=red")
     assert unknown.status == 400
     assert "&#x27;colour&#x27;: unknown; this page has no parameters" in unknown.text
+    assert '<a href="/">The page without parameters</a>' in unknown.text
     assert served.ask("/runs/0").status == 404
     assert served.ask("/nothing").status == 404
     assert served.ask("/", "POST").status == 405

@@ -132,6 +132,26 @@ def test_a_cell_of_the_questions_leads_to_its_words_and_its_calls(served: Served
         assert served.ask(f"/runs/1/questions?{wrong}").status == 400
 
 
+def test_a_case_says_what_its_marks_mean_and_its_reasons_in_words(served: Served) -> None:
+    page = served.ask("/runs/1/cases/1?model=hasty").text
+    assert '<mark class="gold">quoted by people</mark>' in page
+    assert '<mark class="model">evidence for a model' in page
+    assert "<small>qa false pass rate; simulated</small>" in page
+
+
+def test_questions_of_several_forms_with_one_id_have_pages_of_their_own(served: Served) -> None:
+    page = served.ask("/runs/1/questions").text
+    cells = re.findall(
+        r'href="(/runs/1/questions\?question=Q1[^"]+model=hasty)">\d+ of (\d+)<', page
+    )
+    assert len(cells) > 1
+    for cell, asked in cells:
+        words = served.ask(cell.replace("&amp;", "&")).text
+        pairs = re.findall(r'<td class="(?:right|wrong)"><a [^>]+>(\d+)<', words)
+        assert sum(map(int, pairs)) == int(asked)
+        assert words.count("Did the agent") == 1
+
+
 def test_next_and_previous_keep_the_filter(served: Served) -> None:
     page = served.ask("/runs/1/matrix?task=text").text
     first = re.findall(r'<th scope="row"><a href="([^"]+)"', page)[0].replace("&amp;", "&")

@@ -150,6 +150,18 @@ def test_a_printed_decision_has_no_controls(browser: Browser, served: Served) ->
         assert page.pdf(format="A4").startswith(b"%PDF")
 
 
+def test_a_printed_case_has_the_transcript_and_the_answers(
+    browser: Browser, served: Served
+) -> None:
+    with Tab(browser, served, viewport={"width": 720, "height": 1000}) as tab:
+        page = tab.open("/runs/1/cases/1")
+        page.emulate_media(media="print")
+        assert page.locator(".turns").is_visible()
+        assert page.get_by_role("region", name="Expected and given").is_visible()
+        assert not page.get_by_label("Evidence").is_visible()
+        assert not page.get_by_label("Answers").is_visible()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [1, 20])
 def test_one_and_twenty_models_fit(browser: Browser, tmp_path: Path, number: int) -> None:

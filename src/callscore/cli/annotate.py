@@ -110,6 +110,8 @@ def annotate(
 
 
 def _print(made: LabelResult, people: int) -> None:
+    from callscore.report.numbers import show_count
+
     if people > 1 and made.agreement is not None:
         kappa = "not defined" if made.kappa is None else f"{made.kappa:.3f}"
         say(f"agreement on {made.compared} items: {made.agreement:.1%}, Cohen's kappa {kappa}")
@@ -119,7 +121,7 @@ def _print(made: LabelResult, people: int) -> None:
     if len(made.disagreements) > SHOWN:
         say(f"  … and {len(made.disagreements) - SHOWN} more")
     for call, left in list(made.unfinished.items())[:SHOWN]:
-        say(f"  incomplete: {call}: {left} items are open or disputed")
+        say(f"  incomplete: {call}: {show_count(left, 'item')} open or disputed")
     if len(made.unfinished) > SHOWN:
         say(f"  … and {len(made.unfinished) - SHOWN} more")
     if made.without_call:

@@ -88,9 +88,10 @@ def ignore_broken_pipe() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-QUIET_SECONDS = 1.0
-PLAIN_SECONDS = 10.0
+QUIET_SECONDS, PLAIN_SECONDS = 1.0, 10.0
+"""Before the first line of progress; between two lines where the terminal draws no bar."""
 CHECK_EVERY = 256
+"""Cases between two looks at the clock."""
 
 
 class ProgressLine:

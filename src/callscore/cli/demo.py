@@ -125,9 +125,9 @@ def _say_scenarios(scenarios: Scorecard) -> list[str]:
 def _say_what_is_next(html: Path) -> None:
     name = command_name()
     say(f"The report with every call, its evidence and its verdicts: {html}")
-    say(f"Next, your own calls:  {name} import CALLS/ -o cases.jsonl   then   {name} init")
-    say("In the browser, the sample now, and later your own runs; open it:")
-    say(f"{name} serve")
+    form, run = "--form FORM --gold MARKS -o cases.jsonl", f"{name} init"
+    say(f"Next, your own calls (docs/first-hour.md):  {name} import CALLS/ {form}   then   {run}")
+    say(f"In the browser, the sample now, and later your own runs:  {name} serve")
 
 
 def serve_sample(store: Path, options: ServeOptions) -> None:

@@ -173,7 +173,7 @@ def _print_result(found: ImportResult, out: Path, *, allow_problems: bool) -> No
         from callscore.core.errors import DataError
 
         raise DataError(
-            f"{len(found.report.problems)} of {len(found.report.files)} files were not imported; "
+            f"not imported: {len(found.report.problems)} of {len(found.report.files)} files; "
             "the others are written (--allow-problems exits with 0)"
         )
 

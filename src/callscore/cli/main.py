@@ -18,7 +18,7 @@ import click
 from callscore.cli.console import ask_at_terminal, ignore_broken_pipe, say
 from callscore.cli.fast_exit import INTERRUPTED, exit_at_once
 from callscore.core.consent import ask_user_with
-from callscore.core.errors import CallscoreError, StoreError
+from callscore.core.errors import CallscoreError, StoreError, nearest
 from callscore.core.gc_policy import freeze_gc, relaxed_gc
 from callscore.core.version import __version__
 
@@ -78,6 +78,15 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"callscore.cli.{name}")
         command: click.Command = getattr(module, name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of this name; the error for another one names the nearest."""
+        near = None if args[0] in COMMANDS else nearest(args[0], COMMANDS)
+        if near is not None:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near!r}?")
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; a closed pipe is not an error."""

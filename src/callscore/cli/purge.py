@@ -49,15 +49,15 @@ def purge(
     from callscore.config.score import DEFAULT_STORE
     from callscore.core.errors import UsageError
     from callscore.report.numbers import show_count
-    from callscore.store.address import open_store, purge_store
+    from callscore.store.address import is_written, open_store, purge_store, require_store
 
     path = store or DEFAULT_STORE
     if sum((bool(run_ids), every, older_than is not None)) != 1:
         raise UsageError("expected run ids, --all, or --older-than DAYS")
-    if not path.exists() and not (every and copies_of(path).is_dir()):
-        raise UsageError(f"{path}: no such store; expected one that `callscore run` has written")
+    if not (every and copies_of(path).is_dir()):
+        require_store(path)
     chosen = list(run_ids)
-    if not chosen and path.exists():
+    if not chosen and is_written(path):
         with open_store(path, only_reading=True) as opened:
             chosen = [run.id for run in opened.runs() if every or _is_older(run, older_than or 0)]
     if not chosen:

@@ -51,6 +51,8 @@ def redact(
     written, found = redact_files(files, out, options)
     for line in found.lines():
         say(line)
+    for note in options.notes():
+        say(f"note: {note}")
     for path in written:
         say(str(path))
     if report is not None:

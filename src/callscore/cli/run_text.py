@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from callscore.core.batch import BatchJob
-from callscore.core.run import ModelSummary, RunSummary
+from callscore.core.run import RunSummary
 from callscore.report.layout import align_columns
-from callscore.report.numbers import show_count, show_money
+from callscore.report.numbers import show_count, show_known_cost, show_money
 from callscore.report.safe_text import plain
 from callscore.runner.estimate import Estimate
 from callscore.runner.preflight import Preflight
@@ -74,7 +74,7 @@ def summary_lines(run_id: int, summary: RunSummary, preflights: Sequence[Preflig
             str(model.failed),
             str(model.not_run),
             str(model.attempts),
-            _spend(model),
+            show_known_cost(model.spend_usd, model.unpriced),
         )
         for name, model in all_models.items()
     ]
@@ -102,13 +102,6 @@ def summary_lines(run_id: int, summary: RunSummary, preflights: Sequence[Preflig
     return lines
 
 
-def _spend(model: ModelSummary) -> str:
-    shown = show_money(model.spend_usd)
-    if not model.unpriced:
-        return shown
-    return UNKNOWN if not model.spend_usd else f"{shown} + {model.unpriced} unpriced"
-
-
 def run_lines(records: Sequence[RunRecord]) -> list[str]:
     """One line per run, newest first."""
     headings = (
@@ -123,7 +116,7 @@ def run_lines(records: Sequence[RunRecord]) -> list[str]:
             f"{record.answered}/{record.header.total}",
             str(record.failed),
             f"{record.coverage:.1%}" if record.coverage is not None else "",
-            _cost(record),
+            show_known_cost(record.cost_usd, record.unpriced),
             record.started_at[:16].replace("T", " "),
             show_money(record.judge_usd) if record.judge_usd else "",
             f"up to {show_money(record.uncertain_usd)} more" if record.uncertain_usd else "",
@@ -234,10 +227,3 @@ def resume_command(
     words += ["--redact"] if redact else []
     words += ["--names", str(names)] if names is not None else []
     return shlex.join(words)
-
-
-def _cost(record: RunRecord) -> str:
-    shown = show_money(record.cost_usd)
-    if not record.unpriced:
-        return shown
-    return UNKNOWN if not record.cost_usd else f"{shown} + {record.unpriced} unpriced"

@@ -40,10 +40,10 @@ def runs(
     from callscore.core.errors import UsageError
     from callscore.report.safe_text import escape_json
     from callscore.results import open_results
+    from callscore.store.address import require_store
 
     path = store or (load_eval(eval_file).store if eval_file is not None else DEFAULT_STORE)
-    if not path.exists():
-        raise UsageError(f"{path}: no such store; expected one that `callscore run` has written")
+    require_store(path)
     if salvage is not None:
         if not isinstance(path, Path):
             raise UsageError(f"{path}: --salvage needs a file; a database has its own tools")

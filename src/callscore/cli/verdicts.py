@@ -40,8 +40,6 @@ def verdicts(run_id: int, store: StoreAddress | None, eval_file: Path | None, ou
     from callscore.store.address import open_store
 
     path = store or DEFAULT_STORE
-    if not path.exists():
-        raise UsageError(f"{path}: no such store; expected one that `callscore run` has written")
     with open_store(path, only_reading=True) as opened:
         config = config_of_run(opened.run(run_id), path, eval_file)
         lines = verdicts_of_people(opened, run_id, config).lines

@@ -313,7 +313,7 @@ def _side_of(side: Competitor) -> Side:
         signature=side.card.signature,
         final=score.final.score,
         status=score.final.status,
-        calls=max((task.n for task in score.tasks.values()), default=0),
+        calls=max((task.calls or task.n for task in score.tasks.values()), default=0),
         cost_per_1000_calls=score.cost.per_1000_calls,
         origin=score.origin,
     )

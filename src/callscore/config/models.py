@@ -250,6 +250,7 @@ def load_judge(source: Path | ModelEntries) -> JudgeChoice:
     value = document.value
     if isinstance(value, dict) and "judge" in value:
         return judge_of(document, "judge", value["judge"])
+    _refuse_nothing(document, "a judge")
     return judge_of(document, "", value)
 
 
@@ -261,7 +262,14 @@ def load_embedder(source: Path | Mapping[str, Any]) -> EmbedderChoice:
     value = document.value
     if isinstance(value, dict) and "embedder" in value:
         return embedder_of(document, "embedder", value["embedder"], "none")
+    _refuse_nothing(document, "an embedder")
     return embedder_of(document, "", value, "none")
+
+
+def _refuse_nothing(document: Document, expected: str) -> None:
+    """Raise ConfigError for an empty file: its command would go on without a judge."""
+    if document.value is None:
+        raise document.error("", f"is empty; expected {expected}: provider, model")
 
 
 def _model(document: Document, part: str, entry: Any) -> ModelSpec:

@@ -60,6 +60,12 @@ class RedactOptions(msgspec.Struct, frozen=True):
         raw = msgspec.json.encode([RULES, same_anywhere], order="deterministic", enc_hook=str)
         return hashlib.blake2b(raw, digest_size=16).digest()
 
+    def notes(self) -> Sequence[str]:
+        """What these options leave in the files, in words."""
+        if "name" not in self.kinds or self.names or self.name_model is not None:
+            return ()
+        return ("names of people were not replaced; expected --names FILE or --name-model NAME",)
+
     def redactor(self) -> Redactor:
         """A redactor with these options; raises MissingExtra without its packages."""
         model = SpacyNameModel(self.name_model) if self.name_model is not None else None
@@ -165,9 +171,9 @@ def redact_files(
     targets = [folder / path.name for path in paths]
     if len(set(targets)) < len(targets):
         raise UsageError("two of the files have the same name; expected a folder for each")
+    redactor = FileRedactor(options)
     folder.mkdir(parents=True, exist_ok=True)
     check_targets(targets, paths)
-    redactor = FileRedactor(options)
     for path, target in zip(paths, targets, strict=True):
         redactor.redact(path, target)
     return targets, redactor.report

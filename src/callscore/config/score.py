@@ -71,6 +71,8 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
     """Whether every number gets its 95 % interval."""
     estimates: Mapping[str, str] = {}
     """Metrics that a built-in substitute judged, and its name; verdicts may name more (C-125)."""
+    origins: Mapping[str, str] = {}
+    """By model, what answered if no model was asked (`simulated`), where replies do not say it."""
     elsewhere: Collection[str] = ()
     """Metrics whose verdicts may belong to other data of the same run."""
 

@@ -18,7 +18,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from callscore.core.case import Case
 from callscore.core.errors import CallscoreError, ConfigError
@@ -48,7 +49,7 @@ class PluginError(ConfigError):
 
 def plugin_names(group: Group) -> Sequence[str]:
     """The names that installed packages offer in a group, sorted."""
-    return sorted({entry.name for entry in _entries(group)})
+    return sorted({entry.name for entry in installed_entries()[group]})
 
 
 def load_plugin(group: Group, name: str) -> Any:
@@ -56,7 +57,7 @@ def load_plugin(group: Group, name: str) -> Any:
 
     Raises PluginError if no package or more than one offers it, or if it cannot be imported.
     """
-    found = {entry.value: entry for entry in _entries(group) if entry.name == name}
+    found = {entry.value: entry for entry in installed_entries()[group] if entry.name == name}
     if not found:
         raise PluginError(f"{name!r}: no installed package offers it in the group {group}")
     if len(found) > 1:
@@ -66,10 +67,13 @@ def load_plugin(group: Group, name: str) -> Any:
         return entry.load()
 
 
-def _entries(group: Group) -> Sequence[EntryPoint]:
-    from importlib.metadata import entry_points  # slow to import, and most runs need no plugin
+@cache
+def installed_entries() -> Mapping[str, Sequence[EntryPoint]]:
+    """What installed packages offer, by group: a file of each of them is read, so only once."""
+    from importlib.metadata import entry_points  # slow to import, and most commands need no plugin
 
-    return list(entry_points(group=group))
+    found = entry_points()
+    return {group: list(found.select(group=group)) for group in get_args(Group)}
 
 
 @contextmanager

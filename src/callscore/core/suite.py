@@ -99,8 +99,6 @@ class StandaloneTask(Task[Reference, Output], Protocol[Reference, Output]):
     """By slug (`<task>.<name>`)."""
     weights: Mapping[str, float]
     """Weights of the metrics in the task score; their sum is 1."""
-    verdict_words: Mapping[str, tuple[str, ...]] = {}
-    """The words that a verdict on a judged metric may use, by slug; for verdict files."""
     rubric_files: Sequence[Path] = ()
     """What judging models are asked: one TOML file for each question."""
 

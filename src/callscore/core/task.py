@@ -196,6 +196,9 @@ class Task(Protocol[Reference, Output]):
 
     # Hooks of judged tasks
 
+    verdict_words: Mapping[str, tuple[str, ...]] = {}
+    """The words that a verdict on a judged metric may use, by slug; for verdict files."""
+
     def ask_case(self, reference: Reference) -> Sequence[Question]:
         """The questions that are asked once per case, before any reply."""
         return ()

@@ -22,7 +22,7 @@ from callscore.evaluate.bands import CORRECTED
 from callscore.evaluate.pairs import ComparedCalls
 from callscore.scorecard.formula import TaskFormula
 from callscore.stats.claim_limits import ALPHA, ClaimInput, claim_scores
-from callscore.stats.contributions import BLOCKED_SHARE, Contributions, ModelShape
+from callscore.stats.contributions import BLOCKED_SHARE, ModelContributions, ModelShape
 from callscore.stats.intervals import Interval as Limits
 from callscore.stats.label_corrections import (
     Block,
@@ -101,13 +101,20 @@ class ModelCorrection(NamedTuple):
 
 
 def model_corrections(
-    contributions: Mapping[str, Contributions], compared: ComparedCalls, units: ResamplingUnits
+    contributions: Mapping[str, ModelContributions],
+    compared: ComparedCalls,
+    units: ResamplingUnits,
 ) -> Mapping[str, ModelCorrection]:
     """How the labels of people correct each model that has a row with enough of them."""
     found = {}
     for model, at in compared.of_model.items():
         given = compared.inputs[at]
-        labels = label_matrix(contributions[model], given.shape, units)
+        labelled = {
+            task: of_task.whole()
+            for task, of_task in contributions[model].items()
+            if of_task.has_labels
+        }
+        labels = label_matrix(labelled, given.shape, units)
         if labels is not None:
             correction = LabelCorrection(labels, given.matrix.place, given.shape)
             found[model] = ModelCorrection(at, given, labels, correction)

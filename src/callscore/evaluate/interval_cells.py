@@ -18,13 +18,12 @@ from callscore.core.scorecard import (
     TaskScore,
 )
 from callscore.core.spec import MetricSpec
-from callscore.stats.contributions import Contributions, MetricShape, ModelShape
+from callscore.stats.contributions import MetricShape, ModelShape
 from callscore.stats.intervals import Interval
 from callscore.stats.rates import (
+    CallRates,
+    TaskCounts,
     calls_needed,
-    count_calls,
-    count_calls_with_value,
-    rate_counts,
     rate_interval,
     rule_of_three_interval,
 )
@@ -41,7 +40,8 @@ class IntervalInputs(msgspec.Struct, frozen=True):
 
     model: ModelScore
     shape: ModelShape
-    contributions: Contributions
+    counts: Mapping[str, TaskCounts]
+    """By task, how many calls there are."""
     found: Mapping[ScoreKey, Replicates]
     claims: Mapping[ScoreKey, Interval]
     """The claim limits of every value (STATS §2)."""
@@ -94,12 +94,12 @@ def fill_model(inputs: IntervalInputs) -> ModelScore:
 
 def calls_of(inputs: IntervalInputs) -> int:
     """Distinct calls of the task that has most of them."""
-    return max((count_calls(task) for task in inputs.contributions.values()), default=0)
+    return max((task.calls for task in inputs.counts.values()), default=0)
 
 
 def _task(name: str, task: TaskScore, inputs: IntervalInputs) -> TaskScore:
-    kept = inputs.contributions.get(name)
-    calls = count_calls(kept) if kept is not None else 0
+    counts = inputs.counts.get(name)
+    calls = counts.calls if counts is not None else 0
     rows = {row.slug: row for row in inputs.shape.tasks[name].rows}
     metrics = {
         slug: _metric(name, rows[slug], metric, inputs) for slug, metric in task.metrics.items()
@@ -136,10 +136,10 @@ def _limits(bounds: IntervalEstimate | None) -> tuple[float, float] | None:
 def _metric(
     task: str, row: MetricShape, metric: MetricScore, inputs: IntervalInputs
 ) -> MetricScore:
-    kept = inputs.contributions.get(task)
-    if metric.value is None or kept is None:
+    counts = inputs.counts.get(task)
+    if metric.value is None or counts is None:
         return msgspec.structs.replace(metric, ci95=None)
-    calls = count_calls_with_value(kept, row.slug)
+    calls = counts.with_value[row.slug]
     if row.kind == "pooled" and not inputs.specs[row.slug].resampled:
         return _rate(task, row, metric, inputs)
     reach = (0.0, 100.0) if row.percent else SHARE
@@ -152,13 +152,14 @@ def _metric(
 
 def _rate(task: str, row: MetricShape, metric: MetricScore, inputs: IntervalInputs) -> MetricScore:
     """Add the interval of a pooled rate, and whether the data show that it meets its gate."""
-    counts = rate_counts(inputs.contributions[task], row.slug)
-    if counts is None:  # nothing to count in any call: the value is by definition
+    rates = inputs.counts[task].rates.get(row.slug)
+    counts = rates.counts() if rates is not None else None
+    if rates is None or counts is None:  # nothing to count in any call: the value is by definition
         return msgspec.structs.replace(metric, ci95=None)
     metric = msgspec.structs.replace(
         metric, ci95=None, claim95=inputs.claims.get(("row", row.slug))
     )
-    metric = msgspec.structs.replace(metric, claim=_claim(task, row, metric, inputs))
+    metric = msgspec.structs.replace(metric, claim=_claim(rates, row, metric, inputs))
     if counts.calls < 2:
         return metric
     scale = 100.0 if row.percent else 1.0
@@ -171,7 +172,7 @@ def _rate(task: str, row: MetricShape, metric: MetricScore, inputs: IntervalInpu
 
 
 def _claim(
-    task: str, row: MetricShape, metric: MetricScore, inputs: IntervalInputs
+    rates: CallRates, row: MetricShape, metric: MetricScore, inputs: IntervalInputs
 ) -> GateClaim | None:
     """Whether the claim limit of a rate meets its gate        STATS §2"""
     gate, limits = inputs.specs[row.slug].gate, metric.claim95
@@ -182,7 +183,7 @@ def _claim(
     is_floor = gate.comparison in ("<", "<=")
     bound = limits[0] if is_floor else limits[1]
     holds = not gate.is_breached(bound)
-    counts = rate_counts(inputs.contributions[task], row.slug, complement=is_floor)
+    counts = rates.counts(complement=is_floor)
     if counts is None:
         return None
     share = gate.limit / (100.0 if row.percent else 1.0)

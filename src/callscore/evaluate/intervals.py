@@ -17,10 +17,11 @@ from callscore.evaluate.pairs import compared_calls
 from callscore.evaluate.shape import model_shape
 from callscore.scorecard.formula import TaskFormula
 from callscore.stats.claim_limits import claim_scores
-from callscore.stats.contributions import Contributions
+from callscore.stats.contributions import ModelContributions, ModelShape
 from callscore.stats.differences import resample_models
 from callscore.stats.intervals import LEVEL
-from callscore.stats.matrix import make_units
+from callscore.stats.matrix import ResamplingUnits, make_units
+from callscore.stats.rates import TaskCounts, count_task
 from callscore.stats.resampling import RESAMPLES, SEED, ModelValues
 from callscore.stats.weighted_scores import rank_scores, scores
 
@@ -32,7 +33,7 @@ FormulaOf = Callable[[str], TaskFormula]
 
 def with_intervals(
     card: Scorecard,
-    contributions: Mapping[str, Contributions],
+    contributions: Mapping[str, ModelContributions],
     formula_of: FormulaOf,
     criteria: Mapping[str, Criterion],
     about: str = "future calls",
@@ -46,13 +47,8 @@ def with_intervals(
     if not kept:
         return card
     units = make_units(contributions.values())
-    shapes = [model_shape(model, formula_of, criteria) for model in kept]
-    compared = compared_calls(
-        card,
-        contributions,
-        {model.model: shape for model, shape in zip(kept, shapes, strict=True)},
-        units,
-    )
+    shapes = {model.model: model_shape(model, formula_of, criteria) for model in kept}
+    compared = compared_calls(card, contributions, shapes, units)
     labelled = model_corrections(contributions, compared, units)
     groups = ranked_groups(card, compared.of_model)
     ranking_groups = _ranking_groups(card.ranking, kept)
@@ -74,9 +70,14 @@ def with_intervals(
     claimed = claim_scores(compared.inputs)
     inputs = {
         model.model: IntervalInputs(
-            model, shape, contributions[model.model], of_model, limits, _specs(model, formula_of)
+            model,
+            shapes[model.model],
+            _counts(contributions[model.model], shapes[model.model], units),
+            of_model,
+            limits,
+            _specs(model, formula_of),
         )
-        for model, shape, of_model, (limits, _) in zip(kept, shapes, found, claimed, strict=False)
+        for model, of_model, (limits, _) in zip(kept, found, claimed, strict=False)
     }
     method = IntervalMethod(LEVEL, about, len(units.calls), units.size, RESAMPLES, SEED)
     found_of = {model.model: of_model for model, of_model in zip(kept, found, strict=False)}
@@ -84,6 +85,16 @@ def with_intervals(
     card = with_bands(card, groups, compared, differences, claimed)
     of_people = {model: correction.difference for model, correction in labelled.items()}
     return with_claims(card, compared, claimed, decide, of_people)
+
+
+def _counts(
+    of_model: ModelContributions, shape: ModelShape, units: ResamplingUnits
+) -> Mapping[str, TaskCounts]:
+    return {
+        task: count_task(of_task, shape.tasks[task], units)
+        for task, of_task in of_model.items()
+        if task in shape.tasks
+    }
 
 
 def _specs(model: ModelScore, formula_of: FormulaOf) -> Mapping[str, MetricSpec]:

@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from callscore.core.scorecard import Scorecard
 from callscore.stats.claim_limits import ClaimInput
-from callscore.stats.contributions import Contributions, ModelShape
+from callscore.stats.contributions import ModelContributions, ModelShape
 from callscore.stats.matrix import (
     ResamplingUnits,
     SharedCalls,
     call_matrix,
+    call_ranges,
     heaviest_calls,
     shared_calls,
 )
@@ -40,7 +41,7 @@ class ComparedCalls(NamedTuple):
 
 def compared_calls(
     card: Scorecard,
-    contributions: Mapping[str, Contributions],
+    contributions: Mapping[str, ModelContributions],
     shapes: Mapping[str, ModelShape],
     units: ResamplingUnits,
 ) -> ComparedCalls:
@@ -53,7 +54,8 @@ def compared_calls(
         tasks = _weighed_tasks(shapes[pair[0]])
         shared = shared_calls(one, other, tasks)
         if shared is None:
-            calls[pair] = min((count_calls(one[task]) for task in tasks), default=0)
+            counts = (sum(map(count_calls, call_ranges(one[task], units))) for task in tasks)
+            calls[pair] = min(counts, default=0)
         else:
             calls[pair] = min(len(shared[task]) for task in tasks)
             of_pair[pair] = (len(inputs), len(inputs) + 1)
@@ -62,7 +64,7 @@ def compared_calls(
 
 
 def _input(
-    contributions: Contributions,
+    contributions: ModelContributions,
     shape: ModelShape,
     units: ResamplingUnits,
     shared: SharedCalls | None,

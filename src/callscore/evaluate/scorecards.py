@@ -26,7 +26,12 @@ from callscore.scorecard.floors import floor_notes, with_floor, with_range
 from callscore.scorecard.model_score import score_open_task
 from callscore.scorecard.ranking import model_cost, rank, rank_zeroed
 from callscore.scorecard.tally import TaskTally
-from callscore.stats.contributions import Contributions, TaskContributions, count_distinct
+from callscore.stats.contributions import (
+    Contributions,
+    ModelContributions,
+    TaskContributions,
+    count_distinct,
+)
 from callscore.suites.registry import Catalog, scenario_suite
 
 
@@ -91,7 +96,8 @@ def scorecard(
         config = narrow_to_kinds(config, result)
     tasks, final = _tasks_in(result), final_weights(config, result)
     suites, spec = config.catalog.suites_with(tasks), final.spec
-    context = CardContext(spec, final, result.floors, result.origins, result.measured_by)
+    origins = {**result.origins, **config.origins}
+    context = CardContext(spec, final, result.floors, origins, result.measured_by)
     scored = [_model_score(model, of, config, context) for model, of in result.tallies.items()]
     if result.scenarios:
         shared = share_estimates(scored)
@@ -211,7 +217,7 @@ def _with_intervals(
 
 def contributions_of(
     tallies: Mapping[str, TaskTally], tasks: Mapping[str, TaskScore]
-) -> Contributions:
+) -> ModelContributions:
     """The contributions of a model's calls by task, if they were recorded.
 
     Undecided calls of a task that is scored by its worst case are at their worst (C-137).
@@ -228,13 +234,13 @@ def contributions_of(
 def contributions_by_model(
     results: Sequence[ScoringResult], card: Scorecard
 ) -> Mapping[str, Contributions]:
-    """The contributions of every model, from the tallies of its calls and its scenarios."""
+    """The contributions of every model in memory, from the tallies of calls and scenarios."""
     found: dict[str, dict[str, TaskContributions]] = {}
     tasks = {model.model: model.tasks for model in card.models}
     for result in results:
         for model, of_model in result.tallies.items():
             known = contributions_of(of_model, tasks.get(model, {}))
-            found.setdefault(model, {}).update(known)
+            found.setdefault(model, {}).update({t: kept.whole() for t, kept in known.items()})
     return found
 
 

@@ -146,7 +146,7 @@ class Scorer:
 
     def _contributions(self, model: str, task: str) -> TaskContributions:
         found = self._sums.contributions(model, task)
-        if found is None:
+        if not isinstance(found, TaskContributions):
             settings = self._catalog.settings_of(self._catalog.suite_of(task))
             found = TaskContributions(keeps_open=settings.coverage_required < 1)
         return found
@@ -303,7 +303,7 @@ class Scorer:
         charge = Charge(key, spend, answered)
         if answered:
             group.charges.append(charge)
-        elif kept is not None:
+        elif isinstance(kept, TaskContributions):
             kept.add_unanswered(charge)
 
     def _emit(

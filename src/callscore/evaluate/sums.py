@@ -9,8 +9,9 @@ import msgspec
 
 from callscore.core.blocks import BLOCK, BlockSize
 from callscore.evaluate.case_steps import JudgedItems
+from callscore.evaluate.spilled_cases import spill
 from callscore.scorecard.tally import TaskTally
-from callscore.stats.contributions import TaskContributions
+from callscore.stats.contributions import CaseContributions
 
 Tallies = dict[str, dict[str, TaskTally]]
 """By model, then by task."""
@@ -91,7 +92,7 @@ class BlockSums:
         if self._cases == self._size.cases:
             self._end_block()
 
-    def contributions(self, model: str, task: str) -> TaskContributions | None:
+    def contributions(self, model: str, task: str) -> CaseContributions | None:
         """Those of the current block: they are in the order of cases, and not added twice."""
         tally = self._block and self._block.tallies.get(model, {}).get(task)
         return tally.contributions if tally else None
@@ -121,6 +122,9 @@ class BlockSums:
             self._total = block
         else:
             self._total += block
+        for tallies in self._total.tallies.values():
+            for tally in tallies.values():
+                spill(tally)
 
     def finish(self) -> Sums:
         """The sums of all cases; the last block may have fewer cases than others."""

@@ -29,6 +29,8 @@ from callscore.report.source import ReportOptions
 from callscore.store.remote_files import Place, is_remote, open_place
 
 T = TypeVar("T")
+NEAR = ("Did you mean", "Candidate bindings")
+"""How the line of an error begins that names what the query may have meant."""
 LOCKS = (
     "SET temp_directory = ''",  # first: it is refused once files are
     "SET python_enable_replacements = false",
@@ -200,7 +202,9 @@ class _Session:
                 "expected a smaller result, or --max-mb"
             ) from None
         except duckdb.Error as error:
-            raise UsageError(f"the query is refused: {str(error).partition(chr(10))[0]}") from None
+            said, *more = str(error).splitlines()
+            near = f" {more[0]}" if more and more[0].startswith(NEAR) else ""
+            raise UsageError(f"the query is refused: {said}{near}") from None
         except KeyboardInterrupt as interrupt:
             self._stop(running, interrupt)
             raise

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from callscore.app import OutputPaths
-from callscore.core.errors import StoreError, UsageError
+from callscore.core.errors import MissingExtra, StoreError, UsageError
 from callscore.report.formats import report_format
 from callscore.report.source import Files, ReportFormat, ReportOptions, ReportSource
 from callscore.store.files import atomic_write
@@ -58,6 +58,9 @@ def write_folder(files: Files, target: Path) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_write(path) as file:
                 file.write(content)
+    except MissingExtra:  # before the first file
+        target.rmdir()
+        raise
     except FileExistsError:
         raise UsageError(f"{target}: exists; expected the name of a new folder") from None
     except OSError as error:

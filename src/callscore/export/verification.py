@@ -280,6 +280,7 @@ class _Verification:
 
     def _job(self) -> ScoreConfig:
         given = self._settings
+        card: Scorecard = self._read(CARD, Scorecard)
         return ScoreConfig(
             cases=[self._files.path(CASES)],
             outputs=[self._files.path(OUTPUTS)],
@@ -295,7 +296,9 @@ class _Verification:
             metrics=given.metrics,
             intervals=given.intervals,
             decide=given.decide,
-            estimates=_estimates_of(self._read(CARD, Scorecard)),
+            estimates=_estimates_of(card),
+            # decides which pairs have claim limits; who answered is not checked
+            origins={model.model: model.origin for model in card.models if model.origin},
         )
 
     def _check_decision(self) -> None:

@@ -335,11 +335,14 @@ class RoleMap:
         turns = list(turns)
         self._roles: dict[str, Role] = {}
         self.guessed: dict[str, Role] = {}
+        self._guessed_by = ""
         known = {label.casefold(): role for label, role in overrides.items()}
         for turn in turns:
             role = known.get(turn.label.casefold()) or role_of(turn.label)
             if role is not None:
                 self._roles[turn.label] = role
+        customers = [label for label in self._roles if known.get(label.casefold()) == "customer"]
+        self._doubtful = _speaking_as_agent(turns, customers)
         self._guess(turns)
 
     def role(self, label: str) -> Role:
@@ -347,10 +350,17 @@ class RoleMap:
         return self._roles.get(label) or self.guessed.get(label) or "unknown"
 
     def notes(self) -> list[str]:
-        """The guessed roles, in words."""
-        return [
-            f"role guessed from the words spoken: {label or 'no label'!r} is the {role}"
+        """The guessed roles, and those set by the user that the words spoken contradict."""
+        guessed = [
+            f"role guessed from {self._guessed_by}: {label or 'no label'!r} is the {role}"
             for label, role in self.guessed.items()
+        ]
+        return [
+            *guessed,
+            *(
+                f"{one!r} is the customer by --roles, but speaks as an agent"
+                for one in self._doubtful
+            ),
         ]
 
     def _guess(self, turns: Sequence[RawTurn]) -> None:
@@ -367,10 +377,16 @@ class RoleMap:
             opposite: Mapping[Role, Role] = {"agent": "customer", "customer": "agent"}
             if other in opposite:
                 self.guessed[unknown[0]] = opposite[other]
+                self._guessed_by = "the other role"
             return
-        speaks_as_agent = {
-            turn.label for turn in turns if turn.label and _AGENT_PHRASES.search(turn.text)
-        }
-        if len(unknown) == 2 and len(speaks_as_agent) == 1:
+        agents = _speaking_as_agent(turns, unknown)
+        if len(unknown) == 2 and len(agents) == 1:
+            self._guessed_by = "the words spoken"
             for label in unknown:
-                self.guessed[label] = "agent" if label in speaks_as_agent else "customer"
+                self.guessed[label] = "agent" if label in agents else "customer"
+
+
+def _speaking_as_agent(turns: Iterable[RawTurn], labels: Sequence[str]) -> Sequence[str]:
+    """Those of these speakers who use phrases of agents."""
+    said = (turn for turn in turns if turn.label in labels) if labels else ()
+    return [*dict.fromkeys(turn.label for turn in said if _AGENT_PHRASES.search(turn.text))]

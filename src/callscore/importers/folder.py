@@ -180,7 +180,11 @@ def _read_source(path: Path) -> Source:
         if not stat.S_ISREG(found.st_mode):
             raise DataError("is a device, a pipe or a socket; expected a file", place=str(path))
         if found.st_size > MAX_BYTES:
-            raise DataError(f"is larger than {MAX_BYTES:,} bytes", place=str(path))
+            raise DataError(
+                f"is larger than {MAX_BYTES:,} bytes; expected smaller files, divided between"
+                " calls: `split -C 400MB` divides JSON Lines",
+                place=str(path),
+            )
         return Source(str(path), path.read_bytes())
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", place=str(path)) from None

@@ -187,7 +187,19 @@ def find_format(name: str) -> ImportFormat:
 
 
 ARCHIVE = b"PK\x03\x04"
-"""The beginning of a ZIP archive; a spreadsheet is one, too, and is found before."""
+"""The beginning of a ZIP archive; documents and spreadsheets are archives, too."""
+_DOCUMENT = "save it as plain text (.txt) with one turn per line"
+_RECORDING = "is a recording; expected its transcript"
+NO_TRANSCRIPTS: Sequence[tuple[bytes, bytes, str]] = (
+    (ARCHIVE, b"word/document.xml", f"is a Word document; {_DOCUMENT}"),
+    (ARCHIVE, b"opendocument.text", f"is a text document (ODT); {_DOCUMENT}"),
+    (b"%PDF", b"", f"is a PDF; {_DOCUMENT}"),
+    (b"RIFF", b"WAVE", _RECORDING),
+    (b"ID3", b"", _RECORDING),
+    (b"OggS", b"", _RECORDING),
+    (b"fLaC", b"", _RECORDING),
+)
+"""What files begin with and contain that are not transcripts, and what to do."""
 
 
 def detect_format(source: Source) -> ImportFormat:
@@ -201,6 +213,9 @@ def detect_format(source: Source) -> ImportFormat:
                 return format_
         except DataError as error:  # a broken table may be text with commas and quotes
             problem = problem or error
+    for beginning, content, remedy in NO_TRANSCRIPTS:
+        if source.data.startswith(beginning) and content in source.data:
+            raise DataError(remedy, place=source.name)
     if problem is not None:
         raise problem
     if source.data.startswith(ARCHIVE):

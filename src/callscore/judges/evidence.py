@@ -240,7 +240,8 @@ def _stems_in(text: str) -> frozenset[str]:
     normal = n2(text)
     words = split_words(normal)
     if normal.isascii():
-        return frozenset(map(stem, filter(_is_telling, words)))
+        telling = (word for word in words if len(word) >= _SHORTEST_WORD or word.isdecimal())
+        return frozenset(map(stem, telling))
     return frozenset(form for word in words if _is_telling(word) for form in stems(word))
 
 

@@ -8,7 +8,7 @@ can know them beforehand and the same request has the same canaries.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from random import Random
 
@@ -137,6 +137,7 @@ SALAD_WORDS, FEWEST_SALAD_WORDS = 14, 6
 THINGS, PLACES = "canary_things", "canary_places"
 """Lists in the library, one entry per line."""
 NO_WORD = "the matter"
+_ONLY_WORDS = bytes(byte if chr(byte).isalnum() and byte < 128 else ord(" ") for byte in range(256))
 
 
 def make_canaries(
@@ -152,10 +153,11 @@ def make_canaries(
         **_case_texts(item, judge_request, random),
         **_foreign_words(items, judge_request, library, random),
     }
+    missing = [name for name, text in texts.items() if not text]
     usable = [
         canary
         for canary in rubric.canaries
-        if all(text or name not in canary.text + canary.against for name, text in texts.items())
+        if not any(name in canary.text + canary.against for name in missing)
     ]
     for right in (True, False):
         if side := [canary for canary in usable if canary.right is right]:
@@ -183,7 +185,7 @@ def _fill(template: str, texts: Mapping[str, str]) -> str:
 def _case_texts(item: JudgeItem, judge_request: JudgeRequest, random: Random) -> Mapping[str, str]:
     """Texts of the case by placeholder; empty if it has none of moderate length."""
     spoken = [turn.text for turn in judge_request.turns]
-    words = sorted({word for text in spoken for word in split_words(text) if _is_telling(word)})
+    words = sorted(set(_telling_words("\n".join(spoken))))
     lines = [line for line in item.against.split("\n") if len(line) <= LONGEST_TEXT]
     short = sorted((text for text in spoken if SHORTEST_TURN <= len(text) <= LONGEST_TEXT), key=len)
     turn = random.choice(short[:TURNS]) if short else ""
@@ -197,8 +199,10 @@ def _case_texts(item: JudgeItem, judge_request: JudgeRequest, random: Random) ->
     }
 
 
-def _is_telling(word: str) -> bool:
-    return len(word) >= SHORTEST_WORD and not word.isdecimal()
+def _telling_words(text: str) -> Sequence[str]:
+    return [
+        word for word in split_words(text) if len(word) >= SHORTEST_WORD and not word.isdecimal()
+    ]
 
 
 def _salad(texts: Sequence[str], random: Random) -> str:
@@ -215,12 +219,10 @@ def _salad(texts: Sequence[str], random: Random) -> str:
 
 
 @lru_cache(maxsize=16)
-def _entries(listed: str) -> Sequence[tuple[str, Sequence[str]]]:
+def _entries(listed: str) -> Sequence[tuple[str, frozenset[str]]]:
     """The entries of a list of the library with their telling words; every request needs them."""
-    return [
-        (entry, [word for word in split_words(entry.casefold()) if _is_telling(word)])
-        for entry in listed.strip().split("\n")
-    ]
+    entries = listed.strip().split("\n")
+    return [(entry, frozenset(_telling_words(entry.casefold()))) for entry in entries]
 
 
 def _foreign_words(
@@ -231,20 +233,20 @@ def _foreign_words(
     texts += (turn.text for turn in judge_request.turns)
     texts += (str(judge_request.expected_outcome), str(judge_request.model_output))
     told = "\n".join(texts).casefold().replace("’", "'")
+    # The lists are ASCII, so a word of theirs in the text is one of these, or a part of one.
+    pieces = set(told.encode("ascii", "replace").translate(_ONLY_WORDS).decode().split())
     return {
         f"{{{name}}}": random.choice(
-            _unheard(library.prompts[listed], told) or [f"No. {random.randrange(10**9, 10**10)}"]
+            _unheard(library.prompts[listed], told, pieces)
+            or [f"No. {random.randrange(10**9, 10**10)}"]
         )
         for name, listed in (("thing", THINGS), ("place", PLACES))
     }
 
 
-def _unheard(listed: str, told: str) -> Sequence[str]:
-    """The entries of a list of which no word occurs in a text.
-
-    Hardly any occurs even within other words, which is far cheaper to find out.
-    """
+def _unheard(listed: str, told: str, pieces: Collection[str]) -> Sequence[str]:
+    """The entries of a list of which no word occurs in a text, which has these pieces."""
     entries = _entries(listed)
-    within = {word for _, words in entries for word in words if word in told}
-    known = within.intersection(split_words(told)) if within else within
-    return [entry for entry, words in entries if known.isdisjoint(words)]
+    known = [words for _, words in entries if not words.isdisjoint(pieces)]
+    told_words = split_words(told) if known else ()
+    return [entry for entry, words in entries if words.isdisjoint(told_words)]

@@ -177,7 +177,7 @@ def json_lines(value: Any) -> list[str]:
             entry[0] = f"{_key(key)}: {entry[0]}"
     else:
         return [json.dumps(value, default=str)[:LONGEST_NUMBER]]
-    if all(len(entry) == 1 for entry in entries):
+    if sum(map(len, entries)) == len(entries):  # each on one line
         line = f"{opening}{', '.join([entry[0] for entry in entries])}{closing}"
         if len(line) <= WIDEST_LINE:
             return [line]
@@ -212,17 +212,22 @@ def _select_keys(value: Any, keys: Collection[str] | None) -> Any:
 
 def _drop_turn_texts(value: Any, spoken: Collection[str]) -> Any:
     """Drop the texts of turns from entries about a sentence, which refer to it by id."""
+    shown = str(value)  # far cheaper than a copy of a value without such entries
+    return _without_texts(value, spoken) if any(key in shown for key in _IDS) else value
+
+
+def _without_texts(value: Any, spoken: Collection[str]) -> Any:
     if isinstance(value, str):
         return value
     if isinstance(value, (dict, Mapping)):
         repeats = spoken if any(key in value for key in _IDS) else ()
         return {
-            key: _drop_turn_texts(inner, spoken)
+            key: _without_texts(inner, spoken)
             for key, inner in value.items()
             if not (isinstance(inner, str) and inner in repeats)
         }
     if isinstance(value, (list, tuple)):
-        return [_drop_turn_texts(inner, spoken) for inner in value]
+        return [_without_texts(inner, spoken) for inner in value]
     return value
 
 

@@ -158,7 +158,7 @@ class ToolProvider:
                 commands.setdefault(tuple(tool.mcp), []).append(name)
         for command, names in commands.items():
             try:
-                found = await asyncio.wait_for(self._tools_of(self._tools[names[0]]), START_S)
+                found = await self._tools_of(self._tools[names[0]])
             except (ServerFailed, CallRefused, TimeoutError) as error:
                 why = str(error) or f"no reply within {START_S:g} s"
                 raise ConfigError(f"{_place(names[0])}.mcp: {' '.join(command)}: {why}") from None
@@ -170,9 +170,9 @@ class ToolProvider:
                     )
 
     async def _tools_of(self, tool: LiveTool) -> list[str]:
-        server = await McpServer.start(tool.mcp, self._folder, tool.env)
+        server = await _start(tool, self._folder)
         try:
-            return await server.tool_names()
+            return await asyncio.wait_for(server.tool_names(), START_S)
         finally:
             await server.close()
 
@@ -180,6 +180,14 @@ class ToolProvider:
         """End all servers."""
         sessions, self._sessions = self._sessions, OrderedDict()
         await asyncio.gather(*(session.close() for session in sessions.values()))
+
+
+async def _start(tool: LiveTool, folder: Path) -> McpServer:
+    """A server of the tool; raises ServerFailed, also if it does not start in time."""
+    try:
+        return await asyncio.wait_for(McpServer.start(tool.mcp, folder, tool.env), START_S)
+    except TimeoutError:
+        raise ServerFailed(f"no reply within {START_S:g} s after the start") from None
 
 
 class _Target(msgspec.Struct, frozen=True):
@@ -209,14 +217,12 @@ class _Session:
     async def call(self, target: _Target, call: WantedCall) -> ToolResult:
         """Carry out a call; errors and timeouts are results."""
         self.done.append(call)
+        server = None if target.python is not None else await self._server(target.tool)
         try:
             async with asyncio.timeout(target.tool.timeout_s):
-                if target.python is not None:
+                if server is None:
                     return as_result(await in_thread(partial(self._python, target, call)))
-                server = await self._server(target.tool)
                 return await self._ask_server(server, target.tool, call)
-        except ServerFailed:
-            raise
         except TimeoutError:
             await self._drop(target.tool)
             return error_result(TIMEOUT, f"no result within {target.tool.timeout_s:g} s")
@@ -242,9 +248,10 @@ class _Session:
         return getattr(self._objects[made], method)(**call.arguments)
 
     async def _server(self, tool: LiveTool) -> McpServer:
+        """The running server, started if need be: no call of the model waits for that."""
         command = tuple(tool.mcp)
         if command not in self._servers:
-            self._servers[command] = await McpServer.start(command, self._folder, tool.env)
+            self._servers[command] = await _start(tool, self._folder)
         return self._servers[command]
 
     async def _drop(self, tool: LiveTool) -> None:

@@ -324,6 +324,8 @@ _BOUNDS = frozenset(
 _OF_SCHEMAS = ("properties", "$defs", "definitions")
 """Keywords whose value maps names to schemas."""
 _UNSUPPORTED = frozenset(("allOf", "not", "if", "oneOf", "patternProperties", "dependentSchemas"))
+_OF_PARTS = _UNSUPPORTED.union(_OF_SCHEMAS, ("required", "items", "anyOf"))
+"""Keywords that a schema of a plain value does not have."""
 
 
 def fits_strict_mode(schema: JsonObject) -> bool:
@@ -361,6 +363,8 @@ def _without_bounds_of_members(members: Any) -> Any:
 
 def _fits(part: Mapping[str, Any], *, requires_all: bool = False) -> bool:
     """Whether every object in a schema is closed, and requires all its properties."""
+    if _OF_PARTS.isdisjoint(part) and part.get("type") != "object":
+        return True
     if not _UNSUPPORTED.isdisjoint(part):
         return False
     properties = part.get("properties", ())
@@ -373,5 +377,7 @@ def _fits(part: Mapping[str, Any], *, requires_all: bool = False) -> bool:
     for name in _OF_SCHEMAS:
         inner += (part.get(name) or {}).values()
     return all(
-        _fits(each, requires_all=requires_all) for each in inner if isinstance(each, Mapping)
+        _fits(each, requires_all=requires_all)
+        for each in inner
+        if isinstance(each, (dict, Mapping))
     )

@@ -350,7 +350,7 @@ def _plan_cells(line: PlanLine) -> Line:
     if line.calls is not None and line.calls <= line.have:
         sentence = "the pilot has as many"
     if line.shown:
-        sentence = "the pilot shows it"
+        sentence = "the pilot " + ("shows it" if len(line.models) < 2 else "distinguishes them")
     return [
         StyledText(plain(line.question, 160)),
         StyledText(calls),

@@ -25,6 +25,7 @@ from callscore.report.archive import (
 from callscore.report.source import Answer, CaseView, ReportFormat, ReportOptions, ReportSource
 
 LOG_VERSION = 2
+"""Of the log format of Inspect."""
 STOP_REASONS = {"stop": "stop", "length": "max_tokens", "content_filter": "content_filter"}
 
 

@@ -44,6 +44,13 @@ def show_cost(value: float | None) -> str:
     return "unknown" if value is None else show_money(value)
 
 
+def show_known_cost(known: float, unpriced: int) -> str:
+    """Return the cost of replies, `unpriced` of which have an unknown cost."""
+    if unpriced and not known:
+        return show_cost(None)
+    return f"{show_money(known)} + {unpriced} unpriced" if unpriced else show_money(known)
+
+
 def show_interval(
     limits: tuple[float, float], unit: str = "fraction", *, few: bool = False, equal: bool = False
 ) -> str:

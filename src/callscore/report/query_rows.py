@@ -17,6 +17,7 @@ from callscore.report.safe_text import escape_json, plain, safe_cell_text
 
 Rows = Sequence[Sequence[Any]]
 MAX_CELL = 120
+"""Characters of a cell in a terminal; files have whole texts."""
 _ENCODE = msgspec.json.Encoder(enc_hook=str).encode
 
 

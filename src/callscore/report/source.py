@@ -140,7 +140,7 @@ class Provenance(msgspec.Struct, frozen=True, omit_defaults=True):
     judge: Sequence[ModelSpec] = ()
     """The models that judge; `Scorecard.judging` also names other judges."""
     destinations: Sequence[Destination] = ()
-    """Where calls were sent."""
+    """Where the data was sent."""
     versions: Mapping[str, str] = {}
 
 

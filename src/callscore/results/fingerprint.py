@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from callscore.core.errors import UsageError
-from callscore.core.plugins import Group
+from callscore.core.plugins import installed_entries
 from callscore.store.index_tables import SCHEMA
 from callscore.store.parquet_cases import version_of
 from callscore.store.remote_files import is_remote, shown
@@ -92,15 +92,12 @@ def _stamps(paths: Iterable[Path]) -> Iterator[tuple[str, int | str, int]]:
 @cache
 def _installed() -> list[str]:
     """Versions of what computes scores, and the extensions that are installed."""
-    from importlib.metadata import entry_points  # imported here: the server starts without it
+    from callscore.export.provenance import versions  # imported here: the server starts without it
 
-    from callscore.export.provenance import versions
-
-    found = entry_points()  # reads a file of every installed package, so once for all groups
     extensions = [
         f"{point.group}:{point.name}={point.value} {point.dist.version if point.dist else ''}"
-        for group in get_args(Group)
-        for point in found.select(group=group)
+        for group, entries in installed_entries().items()
+        for point in entries
     ]
     encoder = [LOCAL_ENCODER] if find_spec(LOCAL_ENCODER) is not None else []
     return [f"{name} {number}" for name, number in versions().items()] + extensions + encoder

@@ -68,8 +68,10 @@ class RunLine(msgspec.Struct, frozen=True):
     judge_usd: float
     uncertain_usd: float
     state: State
+    unpriced: int = 0
+    """Replies of unknown cost, which the cost leaves out."""
     leader: str | None = None
-    """The recommended model, or the first of the ranking; None if the run has no scores yet."""
+    """The model that the decision names, or the first with a Final; None if there is neither."""
     leader_final: float | None = None
     race: RaceCard | None = None
     """The state of its race, if it is one."""
@@ -99,7 +101,7 @@ class ScoredRun(msgspec.Struct, frozen=True):
     version: str
     """Changes whenever anything that screens show of the run changes: an ETag."""
     why: str = ""
-    """What has changed, if it is stale."""
+    """Why it cannot be brought up to date; empty while it can."""
     values_only: bool = False
     """Whether intervals are left out until they are computed with the last review."""
 

@@ -104,6 +104,7 @@ class RunList:
             leader_final=None if head is None else head.leader_final,
             race=record.race,
             failures=self._failures(record),
+            unpriced=record.unpriced,
             unstored=header.unstored,
             held_since=None if record.holder is None else record.holder.since,
         )

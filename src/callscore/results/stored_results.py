@@ -177,10 +177,9 @@ class StoredResults:
             source = self.source(run)
             return ScoredRun("fresh", source, self.version(run), values_only=values_only)
         why = self._updates.in_background(run, found)
-        state: State = "missing" if scoring is None else "stale"
-        if not why:
-            state = "building" if scoring is None else state
-            why = "" if scoring is None else "the run, its data or its settings have changed"
+        state: State = "stale"
+        if scoring is None:
+            state = "missing" if why else "building"
         source_now = None if scoring is None else self.source(run)
         return ScoredRun(state, source_now, self.version(run), why)
 

@@ -327,7 +327,7 @@ class _Adding:
         sub_blocks = (self._cases(model, at) for at in range(number))
         tallies = self._add(model, sub_blocks).tallies[model]
         found = {task: tally.contributions for task, tally in tallies.items()}
-        return {task: one for task, one in found.items() if one is not None}
+        return {task: one.whole() for task, one in found.items() if one is not None}
 
     def _cases(self, model: str, number: int) -> list[KeptCase]:
         return decode_cases(self._index.replies_kept(self._id, model, number))

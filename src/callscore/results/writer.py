@@ -34,12 +34,12 @@ from callscore.results.scoring_parts import (
 from callscore.runner.people import PeopleVerdicts
 from callscore.runner.prepare import ScoredParts
 from callscore.runner.run import RunResult
-from callscore.stats.contributions import TaskContributions
+from callscore.stats.contributions import CaseContributions
 from callscore.store.index_rows import CaseRow, Encoded, Scoring, SubBlock, SumRow
 from callscore.store.results_index import ResultsIndex
 from callscore.suites.registry import Catalog
 
-CHOSEN = ("RECOMMENDED", "LIKELY")
+UNDECIDED = ("NONE PASSES", "NOT DECIDED")
 """The words of a decision for a model."""
 WRITTEN_TOGETHER = 256
 """Cases per transaction."""
@@ -203,19 +203,23 @@ class WithCard(NamedTuple):
 
 def _contributions(parts: ScoredParts) -> Mapping[str, bytes]:
     """By model, the contributions of its calls and of its scenarios."""
-    found: dict[str, dict[str, TaskContributions]] = {}
+    found: dict[str, dict[str, CaseContributions]] = {}
     for result in parts.results:
         for model, tallies in result.tallies.items():
             known = {task: tally.contributions for task, tally in tallies.items()}
             found.setdefault(model, {}).update({t: c for t, c in known.items() if c is not None})
-    return {model: encode_contributions(of_model) for model, of_model in found.items()}
+    return {
+        model: encode_contributions({task: kept.whole() for task, kept in of_model.items()})
+        for model, of_model in found.items()
+    }
 
 
 def leader_of(card: Scorecard) -> str | None:
-    """The recommended model, or the first of the ranking."""
+    """The model that the decision names first; without a choice, the first with a Final."""
     models = {model.model for model in card.models}
-    named = [model for line in card.decision if line.word in CHOSEN for model in line.models]
-    named += [line.model for line in card.ranking]
+    first = card.decision[:1]
+    named = [model for line in first if line.word not in UNDECIDED for model in line.models]
+    named += [line.model for line in card.ranking if line.final_score is not None]
     return next((model for model in named if model in models), None)
 
 

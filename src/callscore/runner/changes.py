@@ -9,7 +9,7 @@ from callscore.report.numbers import show_count, show_money
 from callscore.runner.cases import work_of
 from callscore.runner.prepare import ModelHandle, PreparedRun
 from callscore.runner.run_key import RunKey
-from callscore.store.address import open_store
+from callscore.store.address import is_written, open_store
 from callscore.store.protocol import Store
 from callscore.store.run_records import RunHeader, RunRecord
 
@@ -31,7 +31,7 @@ class RunChange(msgspec.Struct, frozen=True):
 def find_change(prepared: PreparedRun) -> RunChange | None:
     """The change since the unfinished run in the store; None if it can be continued."""
     store = prepared.config.store
-    if not store.exists():
+    if not is_written(store):
         return None
     with open_store(store, only_reading=True) as opened:
         return change_since(prepared, opened, prepared.header)

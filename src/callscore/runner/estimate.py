@@ -18,15 +18,17 @@ from callscore.core.verdict_rules import DOCUMENT
 from callscore.judges.judge_prompt import MOST_ITEMS
 from callscore.runner.cases import CasePrompt, request_of
 from callscore.runner.prepare import ModelHandle, PreparedRun, price_of
-from callscore.store.address import open_store
+from callscore.store.address import is_written, open_store
 from callscore.suites.registry import suite_of
 
 BYTES_PER_TOKEN = 4
+"""About those of English text."""
 RUBRIC_TOKENS = 2_800
 """The part of a judge's request that every case of a task shares, and its schema."""
 ITEM_TOKENS, ENTRY_TOKENS, CANARIES = 80, 160, 2
 """Tokens of an item without its texts, of its verdict with a quote; number of canaries."""
 RECORD_TOKENS = 200
+"""Of a five-key record without the text that it quotes (`style: document`)."""
 STATEMENTS_ASKED = 3
 """Items that may repeat one text of a reply."""
 ANSWER_TOKENS = 25_000
@@ -57,7 +59,7 @@ def dry_run(prepared: PreparedRun) -> list[Estimate]:
     """
     prepared.load_tools()
     store = prepared.config.store
-    if not store.exists():
+    if not is_written(store):
         return _estimate(prepared, lambda key: False)
     with open_store(store, only_reading=True) as opened:
         return _estimate(prepared, lambda key: opened.find_reply(key) is not None)

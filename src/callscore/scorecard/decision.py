@@ -172,8 +172,9 @@ def final_floor(model: ModelScore) -> float | None:
 
 def calls_of(model: ModelScore) -> int:
     """The calls behind a Final: those of the task that has fewest."""
-    tasks = [model.tasks[task].n for task in model.final.over if task in model.tasks]
-    return min(tasks or [task.n for task in model.tasks.values()], default=0)
+    tasks = [model.tasks[task] for task in model.final.over if task in model.tasks]
+    # without intervals only the cases are known; a call may have several
+    return min((task.calls or task.n for task in tasks or model.tasks.values()), default=0)
 
 
 def could_still_pass(model: ModelScore) -> bool:

@@ -28,8 +28,9 @@ def merge_strata(strata: Mapping[str, TaskTally]) -> TaskTally:
     if len(tallies) > 1:
         total.strata = strata
         if total.contributions is not None:
-            total.contributions.strata = {
-                name: tally.contributions
+            total.contributions = whole = total.contributions.whole()
+            whole.strata = {
+                name: tally.contributions.whole()
                 for name, tally in strata.items()
                 if tally.contributions is not None
             }
@@ -176,7 +177,7 @@ def _pooled_share(spec: MetricSpec, tally: MetricTally) -> float:
     elif tally.numerator:
         share = tally.numerator if spec.unit == "percent" else 0.0
     else:
-        return tally.total / tally.n if tally.total in (0.0, tally.n) else 0.0
+        return 1.0 if tally.total == tally.n else 0.0
     return 100 * share if spec.unit == "percent" else max(0.0, share)
 
 

@@ -21,6 +21,9 @@ from callscore.core.spec import TOLERANCE, Spec
 from callscore.scorecard.final import BENCHMARKS
 from callscore.scorecard.tally import TaskTally
 
+ROWS_NAMED = 2
+"""Rows without a value that a sentence names."""
+
 
 def model_cost(
     tallies: Mapping[str, TaskTally],
@@ -250,8 +253,13 @@ def _why_open(model: ModelScore, name: str, spec: Spec) -> str:
         return f"{label} has no answers"
     if task.n < task.cases:
         return f"{label} has answers to {task.n} of {task.cases} cases"
+    if not task.reasons:
+        return f"{label} is {task.status}"
     rows = "1 row" if len(task.reasons) == 1 else f"{len(task.reasons)} rows"
-    return f"{label} has {rows} without a value" if task.reasons else f"{label} is {task.status}"
+    named = [spec.metrics[slug].label for slug in task.reasons if slug in spec.metrics]
+    more = len(task.reasons) - ROWS_NAMED
+    names = ", ".join([*named[:ROWS_NAMED], *([f"{more} more"] if more > 0 else [])])
+    return f"{label} has {rows} without a value{f' ({names})' if named else ''}"
 
 
 def _task_labels(spec: Spec, tasks: Sequence[str]) -> str:

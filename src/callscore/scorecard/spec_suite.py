@@ -48,8 +48,9 @@ class SpecSuite:
 
     @cached_property
     def verdict_rules(self) -> VerdictRules:
-        """Nothing is judged."""
-        return VerdictRules()
+        """The words that the tasks allow."""
+        tasks = [make() for make in self.task_types]
+        return VerdictRules(words={k: v for task in tasks for k, v in task.verdict_words.items()})
 
     def settings(self, given: Mapping[str, Any]) -> ScoreSettings:
         """The settings of the specification with some replaced; raises ConfigError."""
@@ -72,6 +73,7 @@ class TaskSuite(SpecSuite):
         self._task = task
         self.name = task.name
         self.title = task.title
+        self.task_types = (lambda: task,)
         self.rubric_files = task.rubric_files
 
     @cached_property
@@ -89,17 +91,6 @@ class TaskSuite(SpecSuite):
             digest=hashlib.blake2b(raw, digest_size=DIGEST_BYTES).hexdigest(),
         )
         return with_rubrics(spec, self.rubric_files)
-
-    @cached_property
-    def verdict_rules(self) -> VerdictRules:
-        """The words that the task allows."""
-        return VerdictRules(words=self._task.verdict_words)
-
-    def task(
-        self, name: str, settings: ScoreSettings, names: DataNames = no_data_names
-    ) -> Task[Any, Any]:
-        """The only task."""
-        return self._task
 
 
 def with_rubrics(spec: Spec, paths: Sequence[Path]) -> Spec:

@@ -29,6 +29,8 @@ from callscore.scorecard.scored_reply import (
 )
 from callscore.stats.contributions import (
     NO_VALUE,
+    CallKeys,
+    CaseContributions,
     Charge,
     TaskContributions,
     call_key,
@@ -53,7 +55,7 @@ class TaskTally(msgspec.Struct):
     """Case ids in breach of any gate."""
     call_blocked: set[str] = msgspec.field(default_factory=set)
     """Case ids in breach of a call gate."""
-    call_keys: array[int] = msgspec.field(default_factory=_no_keys)
+    call_keys: CallKeys = msgspec.field(default_factory=_no_keys)
     """The keys of the telephone calls of evaluated cases; those of one call have the same key."""
     blocked_keys: set[int] = msgspec.field(default_factory=set)
     """The keys of calls with a case in breach of any gate (C-87)."""
@@ -74,7 +76,7 @@ class TaskTally(msgspec.Struct):
     """Replies with an ungated score; the next two are the sums of the scores and their squares."""
     score_total: float = 0.0
     score_squares: float = 0.0
-    contributions: TaskContributions | None = None
+    contributions: CaseContributions | None = None
     """The contribution of each case, if intervals are computed (STATS §1)."""
     open_cases: OpenCases | None = None
     """The cases with undecided items at their worst and best (`undecided.py`)."""
@@ -99,7 +101,7 @@ class TaskTally(msgspec.Struct):
         """Replace the keys of calls; two calls that get one key are one from then on."""
         self.call_keys = array("Q", [keys.get(key, key) for key in self.call_keys])
         self.blocked_keys = {keys.get(key, key) for key in self.blocked_keys}
-        if self.contributions is not None:
+        if isinstance(self.contributions, TaskContributions):
             self.contributions.rename_calls(keys)
 
     def add_not_run(self) -> None:
@@ -133,7 +135,7 @@ class TaskTally(msgspec.Struct):
             layers = [reply.benchmarks for reply in replies]
             consistency = criteria.consistency_of([run_score(reply) for reply in replies], ddof)
             by_case.append(criteria.add_case(self.benchmarks, layers, consistency, limits))
-        if self.contributions is not None:
+        if isinstance(self.contributions, TaskContributions):
             for slug in dict.fromkeys(slug for case in by_case for slug in case):
                 measures = [case.get(slug, NO_VALUE) for case in by_case]
                 self.contributions.add_column(slug, measures)
@@ -154,7 +156,7 @@ class TaskTally(msgspec.Struct):
         """
         keys = [charge.key for charge in charges] or [call_key(None, name) for name, _ in cases]
         self.call_keys.extend(keys)
-        if self.contributions is not None:
+        if isinstance(self.contributions, TaskContributions):
             self.contributions.add_cases(
                 charges, [gate_flags([reply.score for reply in runs]) for _, runs in cases]
             )
@@ -192,8 +194,9 @@ class TaskTally(msgspec.Struct):
         for from_end, (case_id, runs) in zip(range(len(cases), 0, -1), cases, strict=True):
             if any(reply.extremes is not None for reply in runs):
                 self._add_open(formula, case_id, runs, from_end)
-            if self.contributions is not None and any(reply.labels for reply in runs):
-                add_labels(formula, runs, self.contributions, from_end)
+            kept = self.contributions
+            if isinstance(kept, TaskContributions) and any(reply.labels for reply in runs):
+                add_labels(formula, runs, kept, from_end)
 
     def _add_open(
         self, formula: TaskFormula, case_id: str, runs: Sequence[ScoredReply], from_end: int
@@ -210,7 +213,7 @@ class TaskTally(msgspec.Struct):
             tally.add_extreme(formula, case_id, replies, undecided)
             if any(reply.score.status == "invalid" for reply in replies):
                 tally.blocked_keys.add(self.call_keys[-from_end])
-            if side == 0 and self.contributions is not None:
+            if side == 0 and isinstance(self.contributions, TaskContributions):
                 flags = gate_flags([reply.score for reply in replies])
                 measures = {slug: case_measure(slug, replies) for slug in undecided}
                 self.contributions.add_open(from_end, flags, measures)
@@ -261,7 +264,7 @@ class TaskTally(msgspec.Struct):
             self._contribute(formula, slug, measures)
 
     def _contribute(self, formula: TaskFormula, slug: str, measures: Sequence[Measure]) -> None:
-        if self.contributions is not None:
+        if isinstance(self.contributions, TaskContributions):
             pooled = formula.specs[slug].pooled
             self.contributions.add_column(slug, measures, pooled=pooled)
 
@@ -316,7 +319,7 @@ class TaskTally(msgspec.Struct):
         self.most_runs = max(self.most_runs, other.most_runs)
         self.blocked |= other.blocked
         self.call_blocked |= other.call_blocked
-        self.call_keys += other.call_keys
+        self.call_keys.extend(other.call_keys)
         self.blocked_keys |= other.blocked_keys
         for counts, more in (
             (self.breaching_runs, other.breaching_runs),
@@ -329,7 +332,7 @@ class TaskTally(msgspec.Struct):
         if self.contributions is None or other.contributions is None:
             self.contributions = None
         elif self.contributions is not other.contributions:
-            self.contributions.extend(other.contributions)
+            self.contributions.extend(other.contributions.whole())
         if self.open_cases is None:
             self.open_cases = other.open_cases
         elif other.open_cases is not None:

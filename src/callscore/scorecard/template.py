@@ -95,7 +95,8 @@ def _rows(spec: Spec) -> Iterator[TemplateRow]:
                 is_optional=metric.optional,
             )
             for name, unit in _figures(metric).items():
-                yield TemplateRow("figure", name, f"{slug}/{name}", is_detail=True, unit=unit)
+                words = name.replace("_", " ")
+                yield TemplateRow("figure", words, f"{slug}/{name}", is_detail=True, unit=unit)
         for part, of in spec.scores[task].parts.items():
             yield TemplateRow(
                 "subscore",

@@ -13,14 +13,20 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from math import nan
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, overload
 
 import msgspec
 
 from callscore.core.measure import Measure
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Places = npt.NDArray[np.intp]
 
 MAX_CODES = 4096
 """Distinct entries of a column whose cases are kept as numbers of entries."""
@@ -53,18 +59,43 @@ def call_key(call_id: str | int | None, case_id: str) -> int:
     return int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
-def count_distinct(keys: Sequence[array[int]]) -> int:
-    """The number of distinct calls; by numpy if it is loaded, which needs less memory."""
-    if "numpy" not in sys.modules:
+class CallKeys(Protocol):
+    """The keys of the calls of some cases, in memory or in a file."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[int]: ...
+    @overload
+    def __getitem__(self, at: int, /) -> int: ...
+    @overload
+    def __getitem__(self, at: slice, /) -> array[int]: ...
+    def extend(self, keys: Iterable[int], /) -> None:
+        """Append keys."""
+
+
+KEYS_AT_ONCE = 1 << 17
+"""Keys that are counted together: keys are hashes, so ranges of equal width have as many each."""
+
+
+def count_distinct(keys: Sequence[CallKeys]) -> int:
+    """The number of distinct calls; of many keys, a range at a time, in constant memory."""
+    number = sum(map(len, keys))
+    if number <= KEYS_AT_ONCE and "numpy" not in sys.modules:
         return len(set[int]().union(*keys))
     import numpy as np
 
-    parts = [np.frombuffer(part, np.uint64) for part in keys if len(part)]
-    if not parts:
-        return 0
-    found = np.concatenate(parts)
-    found.sort()  # in place: `np.unique` takes several times the memory of the keys
-    return 1 + int(np.count_nonzero(found[1:] != found[:-1]))
+    ranges = -(-number // KEYS_AT_ONCE)
+    width, distinct = -(-(1 << 64) // max(1, ranges)), 0
+    for low in range(0, ranges * width, width):
+        first, last = np.uint64(low), np.uint64(min(low + width, 1 << 64) - 1)
+        found = [np.zeros(0, np.uint64)]
+        for some in keys:
+            for at in range(0, len(some), KEYS_AT_ONCE):
+                part = np.frombuffer(some[at : at + KEYS_AT_ONCE], np.uint64)
+                found.append(part[(part >= first) & (part <= last)])
+        in_order = np.concatenate(found)
+        in_order.sort()  # in place: `np.unique` takes several times the memory of the keys
+        distinct += min(1, len(in_order)) + int(np.count_nonzero(in_order[1:] != in_order[:-1]))
+    return distinct
 
 
 class Charge(NamedTuple):
@@ -162,6 +193,14 @@ class MetricColumn:
         found._add(rows)
         return found
 
+    def taken(self, places: Places) -> MetricColumn:
+        """The same column with the cases at some places."""
+        found = MetricColumn(pooled=self.pooled)
+        found._index = self._index
+        found._codes = taken(self._codes, places)
+        found._plain = [taken(part, places) for part in self._plain]
+        return found
+
     def _rows(self) -> list[object]:
         """The entry of every case."""
         coded = self.entries()
@@ -172,6 +211,17 @@ class MetricColumn:
         assert self._index is not None  # coded columns have their table
         table = list(self._index)
         return [table[code] for code in coded[1]]
+
+
+N = TypeVar("N", int, float)
+
+
+def taken(numbers: array[N], places: Places) -> array[N]:
+    """The numbers at some places."""
+    import numpy as np
+
+    found = np.frombuffer(numbers, numbers.typecode)[places] if len(numbers) else np.zeros(0)
+    return array(numbers.typecode, found.tobytes())
 
 
 def _entry_part(entry: object, place: int) -> float:
@@ -291,6 +341,33 @@ class TaskContributions:
         """Replace the keys of calls; two calls that get one key are one from then on."""
         self.keys = array("Q", [keys.get(key, key) for key in self.keys])
 
+    def parts(self) -> Iterator[TaskContributions]:
+        """All cases, as they are in memory at once."""
+        yield self
+
+    def whole(self) -> TaskContributions:
+        """The same cases in memory."""
+        return self
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether people labelled items of these cases."""
+        return bool(self.labels)
+
+    def within(self, low: int, high: int) -> TaskContributions:
+        """The cases of the calls with keys from `low` to `high`, without labels and open items."""
+        import numpy as np
+
+        self.complete()
+        keys = np.frombuffer(self.keys, np.uint64)
+        places = np.flatnonzero((keys >= np.uint64(low)) & (keys <= np.uint64(high)))
+        found = TaskContributions()
+        found.keys, found.flags = taken(self.keys, places), taken(self.flags, places)
+        found.spend, found.answers = taken(self.spend, places), taken(self.answers, places)
+        found.columns = {slug: column.taken(places) for slug, column in self.columns.items()}
+        found.strata = {name: part.within(low, high) for name, part in self.strata.items()}
+        return found
+
     def complete(self) -> None:
         """Extend all columns to the same length: the last cases may have no measures."""
         for column in self.columns.values():
@@ -320,6 +397,32 @@ class TaskContributions:
 
 Contributions = Mapping[str, TaskContributions]
 """The contributions of one model, by task."""
+
+
+class CaseContributions(Protocol):
+    """The contributions of the cases of one task and one model, in memory or in a file."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether people labelled items of these cases."""
+
+    def parts(self) -> Iterator[TaskContributions]:
+        """All cases in their order, as many at a time as are in memory."""
+
+    def whole(self) -> TaskContributions:
+        """The same cases in memory."""
+
+    def at_worst(self) -> TaskContributions:
+        """The same cases in memory, with undecided ones at their worst        C-137"""
+
+    def extend(self, other: TaskContributions) -> None:
+        """Append the cases of another scoring pass."""
+
+
+ModelContributions = Mapping[str, CaseContributions]
+"""The contributions of one model, by task, in memory or in files."""
 
 
 class MetricShape(msgspec.Struct, frozen=True):

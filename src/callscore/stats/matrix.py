@@ -8,14 +8,17 @@ them without scoring a reply again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from callscore.stats.contributions import (
     BLOCKED,
     CALL_BLOCKED,
     EVALUATED,
+    CaseContributions,
     Contributions,
     MetricColumn,
+    ModelContributions,
     ModelShape,
     TaskContributions,
     stratum_key,
@@ -33,6 +36,8 @@ MAX_UNITS = 2_000
 matrix product stays small."""
 MAX_CODES = 256
 """Distinct values of a line of many calls that are kept as codes of one byte."""
+CALLS_AT_ONCE = 1 << 16
+"""Calls whose own sums are in memory together."""
 ALL_CALLS = 1 << 40
 """More than any number of calls: every call is a unit."""
 
@@ -158,16 +163,24 @@ class SparseMatrix(NamedTuple):
         return np.array([line.max(initial=0.0) for line in self.sums])
 
 
-def make_units(models: Iterable[Contributions], most: int = MAX_UNITS) -> ResamplingUnits:
+def make_units(models: Iterable[ModelContributions], most: int = MAX_UNITS) -> ResamplingUnits:
     """The calls of all models as units, which are resampled together."""
     import numpy as np
 
     calls = np.zeros(0, np.uint64)
     for model in models:
-        keys = [np.frombuffer(task.keys, np.uint64) for task in model.values() if len(task)]
-        more = [part for part in keys if not _are_in(part, calls)]
-        if more:
-            calls = distinct_keys([calls, *more])
+        found = np.empty(sum(map(len, model.values())), np.uint64)
+        filled = 0
+        for task in model.values():
+            for part in task.parts():
+                keys = np.frombuffer(part.keys, np.uint64) if len(part) else calls[:0]
+                if not _are_in(keys, calls):
+                    found[filled : filled + len(keys)] = keys
+                    filled += len(keys)
+        if filled:
+            calls = distinct_keys(
+                np.concatenate((calls, found[:filled])) if len(calls) else found[:filled]
+            )
     return ResamplingUnits(calls, min(len(calls), most))
 
 
@@ -178,19 +191,32 @@ def _are_in(keys: Keys, calls: Keys) -> bool:
     return bool((calls.take(calls.searchsorted(keys), mode="clip") == keys).all())
 
 
-def distinct_keys(parts: Sequence[Keys]) -> Keys:
-    """The distinct keys, sorted; `np.unique` takes several times the memory of the keys."""
+def distinct_keys(keys: Keys) -> Keys:
+    """The distinct keys, sorted in place; `np.unique` takes several times their memory."""
     import numpy as np
 
-    keys = np.concatenate(parts)
     keys.sort()
     is_first = np.ones(len(keys), bool)
     np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
     return keys if is_first.all() else keys[is_first]
 
 
+def call_ranges(kept: CaseContributions, units: ResamplingUnits) -> Iterator[TaskContributions]:
+    """All cases, a range of calls at a time: those of one call are together, in their order."""
+    calls = units.calls
+    if len(calls) <= CALLS_AT_ONCE:
+        yield kept.whole()
+        return
+    for first in range(0, len(calls), CALLS_AT_ONCE):
+        low, high = calls[first : first + CALLS_AT_ONCE][[0, -1]]
+        found = TaskContributions()
+        for part in kept.parts():
+            found.extend(part.within(int(low), int(high)))
+        yield found
+
+
 def call_matrix(
-    contributions: Contributions,
+    contributions: ModelContributions,
     shape: ModelShape,
     units: ResamplingUnits,
     shared: SharedCalls | None = None,
@@ -198,17 +224,21 @@ def call_matrix(
     """The sums of one model by unit; a call without a reply adds nothing.
 
     With the units of several models, their matrices can be resampled or paired together. With
-    `shared`, only those calls of a task add something.
+    `shared`, only those calls of a task add something. Cases are added one by one in their order,
+    so that the sums are the same in one part and in several.
     """
     import numpy as np
 
-    places: list[ColumnKey] = []
-    lines: list[Floats] = []
-    for place, line in _lines(contributions, shape, units, shared):
-        places.append(place)
-        lines.append(line)
-    sums = np.array(lines) if lines else np.zeros((0, units.size))
-    return CallMatrix(units, {place: at for at, place in enumerate(places)}, sums)
+    lines: dict[ColumnKey, Floats] = {}
+    for task in shape.tasks:
+        for part in contributions[task].parts() if task in contributions else ():
+            for name, unit, values in _entries(task, part, shape, units, shared):
+                if name in lines:
+                    np.add.at(lines[name], unit, values)
+                else:
+                    lines[name] = _sums_by_unit(unit, values, units)
+    sums = np.array(list(lines.values())) if lines else np.zeros((0, units.size))
+    return CallMatrix(units, {name: at for at, name in enumerate(lines)}, sums)
 
 
 def sparse_matrix(
@@ -217,9 +247,10 @@ def sparse_matrix(
     """The sums of one model by unit, in little memory."""
     place: dict[ColumnKey, int] = {}
     sums = CallLines(units.size)
-    for name, line in _lines(contributions, shape, units, None):
-        place[name] = len(sums)
-        sums.add(line)
+    for task in (task for task in shape.tasks if task in contributions):
+        for name, unit, values in _entries(task, contributions[task], shape, units, None):
+            place[name] = len(sums)
+            sums.add(_sums_by_unit(unit, values, units))
     return SparseMatrix(units, place, sums)
 
 
@@ -237,7 +268,7 @@ def group_calls(matrix: CallMatrix | SparseMatrix) -> CallMatrix:
 
 
 def heaviest_calls(
-    contributions: Contributions,
+    contributions: ModelContributions,
     shape: ModelShape,
     matrix: CallMatrix,
     shared: SharedCalls | None = None,
@@ -248,24 +279,28 @@ def heaviest_calls(
     if not matrix.units.are_groups:
         heaviest: Floats = matrix.sums.max(axis=1, initial=0.0)
         return heaviest
-    found = []
-    for task in shape.tasks:
-        of_task = {task: contributions[task]} if task in contributions else {}
-        single = make_units([of_task], ALL_CALLS)  # only of this task: most have calls of their own
-        lines = _lines(of_task, shape, single, shared)
-        found += [line.max(initial=0.0) for _, line in lines]
-    return np.array(found)
+    found = dict.fromkeys(matrix.place, 0.0)
+    for task in (task for task in shape.tasks if task in contributions):
+        for some in call_ranges(contributions[task], matrix.units):
+            single = make_units([{task: some}], ALL_CALLS)
+            for name, unit, values in _entries(task, some, shape, single, shared):
+                line = _sums_by_unit(unit, values, single)
+                found[name] = max(found[name], line.max(initial=0.0))
+    return np.array(list(found.values()))
 
 
 def shared_calls(
-    first: Contributions, second: Contributions, tasks: Iterable[str]
+    first: ModelContributions, second: ModelContributions, tasks: Iterable[str]
 ) -> SharedCalls | None:
     """By task, the calls that both models answered, with as many cases each; None if all are."""
     import numpy as np
 
+    tasks = list(tasks)
+    if all(_have_same_calls(first.get(task), second.get(task)) for task in tasks):
+        return None
     shared, is_everything = {}, True
     for task in tasks:
-        keys = [_answered_keys(of_model.get(task)) for of_model in (first, second)]
+        keys = [np.concatenate(list(_answered_keys(of.get(task)))) for of in (first, second)]
         (one, cases), (other, as_many) = (np.unique(of, return_counts=True) for of in keys)
         if np.array_equal(one, other) and np.array_equal(cases, as_many):
             shared[task] = one
@@ -276,38 +311,49 @@ def shared_calls(
     return None if is_everything else shared
 
 
-def _answered_keys(task: TaskContributions | None) -> Keys:
+def _have_same_calls(one: CaseContributions | None, other: CaseContributions | None) -> bool:
+    """Whether two models answered the same cases in the same order, found in little memory."""
     import numpy as np
 
-    if task is None or not len(task):
-        return np.zeros(0, np.uint64)
-    keys: Keys = np.frombuffer(task.keys, np.uint64)
-    return keys[(np.frombuffer(task.flags, np.uint8) & EVALUATED) > 0]
+    pairs = zip_longest(_answered_keys(one), _answered_keys(other))
+    return all(np.array_equal(keys, of_other) for keys, of_other in pairs)
 
 
-def _lines(
-    contributions: Contributions,
+def _answered_keys(kept: CaseContributions | None) -> Iterator[Keys]:
+    """The keys of the calls of answered cases, of one part after another."""
+    import numpy as np
+
+    yield np.zeros(0, np.uint64)
+    for part in kept.parts() if kept is not None and len(kept) else ():
+        keys = np.frombuffer(part.keys, np.uint64)
+        yield keys[(np.frombuffer(part.flags, np.uint8) & EVALUATED) > 0]
+
+
+def _entries(
+    task: str,
+    whole: TaskContributions,
     shape: ModelShape,
     units: ResamplingUnits,
     shared: SharedCalls | None,
-) -> Iterator[tuple[ColumnKey, Floats]]:
-    """The name of each line of a matrix, and its sums by unit."""
+) -> Iterator[tuple[ColumnKey, npt.NDArray[np.intp], Floats]]:
+    """The name of each line of a matrix, and by case its unit and what it adds."""
     import numpy as np
 
-    for task in shape.tasks:
-        whole = contributions.get(task)
-        if whole is None:
-            continue
-        for stratum, entries in (("", whole), *whole.strata.items()):
-            entries.complete()
-            keys = np.array(entries.keys, np.uint64)
-            unit = units.unit_numbers(keys)
-            counts = None if shared is None else np.isin(keys, shared.get(task, []))
-            name = stratum_key(task, stratum) if stratum else task
-            for (slug, quantity), values in _columns(task, entries, shape):
-                counted = values if counts is None else np.where(counts, values, 0.0)
-                line = np.bincount(unit, counted, units.size)
-                yield (name, slug, quantity), line.astype(np.float64, copy=False)
+    for stratum, entries in (("", whole), *whole.strata.items()):
+        entries.complete()
+        keys = np.array(entries.keys, np.uint64)
+        unit = units.unit_numbers(keys)
+        counts = None if shared is None else np.isin(keys, shared.get(task, []))
+        name = stratum_key(task, stratum) if stratum else task
+        for (slug, quantity), values in _columns(task, entries, shape):
+            counted = values if counts is None else np.where(counts, values, 0.0)
+            yield (name, slug, quantity), unit, counted
+
+
+def _sums_by_unit(unit: npt.NDArray[np.intp], values: Floats, units: ResamplingUnits) -> Floats:
+    import numpy as np
+
+    return np.bincount(unit, values, units.size).astype(np.float64, copy=False)
 
 
 def _columns(

@@ -7,15 +7,23 @@ the factor by which this increases the variance.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-from callscore.stats.contributions import EVALUATED, TaskContributions
+from callscore.stats.contributions import (
+    EVALUATED,
+    CaseContributions,
+    TaskContributions,
+    TaskShape,
+)
 from callscore.stats.intervals import LEVEL, beta_quantile, binomial_interval
 from callscore.stats.matrix import (
     MAX_UNITS,
     CallMatrix,
     ResamplingUnits,
+    call_ranges,
     column_values,
     distinct_keys,
 )
@@ -27,6 +35,7 @@ if TYPE_CHECKING:
 
     from callscore.stats.matrix import Floats
 
+    Counts = npt.NDArray[np.intp]
 
 MAX_ITEMS = 10_000_000
 """Where the search for a sample size ends."""
@@ -55,24 +64,35 @@ class RateCounts(NamedTuple):
         return self.events <= 0 or self.events >= self.items
 
 
-def count_rate(numerators: Floats, denominators: Floats) -> RateCounts | None:
+def count_rate(
+    numerators: Floats, denominators: Floats, times: Counts | None = None
+) -> RateCounts | None:
     """The counts of a rate from the counts of its calls; None if there are no items
 
-    Design effect = variance of the ratio over calls / variance with independent items.
+    Design effect = variance of the ratio over calls / variance with independent items. With
+    `times`, as many calls have these counts each.
     """
+    import numpy as np
+
     has_items = denominators > 0
     events, items = numerators[has_items], denominators[has_items]
-    calls = len(items)
+    number = np.ones(len(items), np.intp) if times is None else times[has_items]
+    calls = int(number.sum())
     if not calls:
         return None
-    total_events, total_items = math.fsum(events), math.fsum(items)
+    total_events, total_items = _total(events, number), _total(items, number)
     share = total_events / total_items
     design_effect = 1.0
     if calls > 1 and 0 < share < 1:
-        spread = math.fsum((events - share * items) ** 2) * calls / (calls - 1)
+        spread = _total((events - share * items) ** 2, number) * calls / (calls - 1)
         design_effect = max(1.0, spread / (share * (1 - share) * total_items))
-    single, with_events = bool((items <= 1).all()), int((events > 0).sum())
+    single, with_events = bool((items <= 1).all()), int(number[events > 0].sum())
     return RateCounts(total_events, total_items, calls, single, design_effect, with_events)
+
+
+def _total(values: Floats, times: Counts) -> float:
+    """The exact sum, rounded once, whatever the order of the calls is"""
+    return math.fsum(chain.from_iterable(map(repeat, values.tolist(), times.tolist())))
 
 
 def rate_interval(counts: RateCounts, bootstrapped: IntervalEstimate | None) -> IntervalEstimate:
@@ -153,7 +173,7 @@ def count_calls(task: TaskContributions) -> int:
     if not len(task):
         return 0
     flags = np.frombuffer(task.flags, np.uint8)
-    return len(distinct_keys([np.frombuffer(task.keys, np.uint64)[(flags & EVALUATED) > 0]]))
+    return len(distinct_keys(np.frombuffer(task.keys, np.uint64)[(flags & EVALUATED) > 0]))
 
 
 def count_calls_with_value(task: TaskContributions, slug: str) -> int:
@@ -164,7 +184,7 @@ def count_calls_with_value(task: TaskContributions, slug: str) -> int:
     if column is None or not len(task):
         return 0
     value = column_values(column)[0]
-    return len(distinct_keys([np.frombuffer(task.keys, np.uint64)[~np.isnan(value)]]))
+    return len(distinct_keys(np.frombuffer(task.keys, np.uint64)[~np.isnan(value)]))
 
 
 def call_rates(
@@ -188,12 +208,52 @@ def call_rates(
     return (items - events if complement else events)[has_items], items[has_items]
 
 
-def rate_counts(
-    task: TaskContributions, slug: str, *, complement: bool = False
-) -> RateCounts | None:
-    """The counts of a pooled rate; with `complement`, the items without event are the events."""
-    found = call_rates(task, slug, complement=complement)
-    return None if found is None else count_rate(*found)
+class CallRates:
+    """The events and items of a pooled rate by call: how many calls have the same ones.
+
+    Most calls have few items, so few pairs differ, however many calls there are.
+    """
+
+    def __init__(self) -> None:
+        self._calls: Counter[complex] = Counter()
+        """By events + i · items, the number of calls."""
+
+    def add(self, events: Floats, items: Floats) -> None:
+        """Count some calls."""
+        import numpy as np
+
+        pairs, times = np.unique(events + 1j * items, return_counts=True)
+        self._calls.update(dict(zip(pairs.tolist(), times.tolist(), strict=True)))
+
+    def counts(self, *, complement: bool = False) -> RateCounts | None:
+        """The counts of the rate; with `complement`, items without event are the events."""
+        import numpy as np
+
+        pairs, times = np.array(list(self._calls)), np.array(list(self._calls.values()), np.intp)
+        events, items = pairs.real, pairs.imag
+        return count_rate(items - events if complement else events, items, times)
+
+
+class TaskCounts(NamedTuple):
+    """How many calls of a task a model answered, and what they have of each row."""
+
+    calls: int
+    with_value: Mapping[str, int]
+    """By slug, the calls with a value."""
+    rates: Mapping[str, CallRates]
+    """By slug of a pooled row."""
+
+
+def count_task(kept: CaseContributions, shape: TaskShape, units: ResamplingUnits) -> TaskCounts:
+    """Count the calls of one task of a model, a range of calls at a time."""
+    calls, with_value, rates = 0, Counter[str](), dict[str, CallRates]()
+    for some in call_ranges(kept, units):
+        calls += count_calls(some)
+        for row in shape.rows:
+            with_value[row.slug] += count_calls_with_value(some, row.slug)
+            if row.kind == "pooled" and (found := call_rates(some, row.slug)) is not None:
+                rates.setdefault(row.slug, CallRates()).add(*found)
+    return TaskCounts(calls, with_value, rates)
 
 
 def interval_of_counts(counts: Mapping[int, tuple[int, int]]) -> IntervalEstimate | None:

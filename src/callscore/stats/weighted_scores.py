@@ -141,7 +141,7 @@ def pooled_share(
     scale = 100.0 if row.percent else 1.0
     share = scale * (numerator / denominator)
     added = scale * numerator if row.percent else np.zeros_like(numerator)
-    agreed = np.where((total == 0) | (total == n), total / n, 0.0)
+    agreed = np.where(total == n, total / n, 0.0)
     value = np.where(denominator > 0, share, np.where(numerator > 0, added, agreed))
     return value if row.percent else np.maximum(value, 0.0)
 

@@ -32,13 +32,30 @@ def as_option(address: StoreAddress) -> str:
     return str(address) if isinstance(address, Path) else address.text
 
 
+def is_written(address: StoreAddress) -> bool:
+    """Whether there is such a store; an empty file is none: SQLite would make one of it."""
+    if not isinstance(address, Path) or not address.exists():
+        return address.exists()
+    from callscore.store.connection import is_empty
+
+    return not is_empty(address)
+
+
+def require_store(address: StoreAddress, hint: str = "") -> None:
+    """Raise UsageError unless there is such a store."""
+    if not is_written(address):
+        raise UsageError(
+            f"{address}: no such store; expected one that `callscore run` has written{hint}"
+        )
+
+
 def open_store(address: StoreAddress, *, only_reading: bool = False) -> Store:
     """Open a store, or create it; with `only_reading`, it must exist and may be read-only.
 
     Raises UsageError if there is no such store, StoreError if it cannot be used.
     """
-    if only_reading and not address.exists():
-        raise UsageError(f"{address}: no such store; expected one that `callscore run` has written")
+    if only_reading:
+        require_store(address)
     if isinstance(address, Path):
         from callscore.store.journal import Journal
 

@@ -7,10 +7,14 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from threading import Lock
-from typing import BinaryIO, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, BinaryIO, Generic, Literal, TypeVar, overload
 from weakref import finalize
 
 import msgspec
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 T = TypeVar("T", bound=msgspec.Struct)
 BLOCK_BYTES = 1 << 20
@@ -95,15 +99,18 @@ MANY = 1 << 16
 class DiskNumbers(Sequence[int]):
     """Whole numbers of 64 bits, in a temporary file except for at most `most`.
 
-    They are appended first; the file is read in blocks, which suits access in order.
+    They are appended first; the file is read in blocks, which suits access in order. In another
+    process they are in memory.
     """
 
-    def __init__(self, numbers: Iterable[int] = (), most: int = MANY) -> None:
-        self._most = most
-        self._last = array("q")
+    def __init__(
+        self, numbers: Iterable[int] = (), most: int = MANY, typecode: Literal["q", "Q"] = "q"
+    ) -> None:
+        self._most, self._typecode = most, typecode
+        self._last = array(typecode)
         self._file: BinaryIO | None = None
         self._in_file = 0
-        self._first, self._read = 0, array("q")
+        self._first, self._read = 0, array(typecode)
         """The block that was read last, and the index of its first number."""
         self.extend(numbers)
 
@@ -117,7 +124,10 @@ class DiskNumbers(Sequence[int]):
             self._file.seek(8 * self._in_file)
             self._file.write(self._last)
             self._in_file += len(self._last)
-            self._last = array("q")
+            self._last = array(self._typecode)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return array, (self._typecode, self[:])
 
     def __len__(self) -> int:
         return self._in_file + len(self._last)
@@ -139,11 +149,46 @@ class DiskNumbers(Sequence[int]):
         return self._read[at - self._first]
 
     def _from_file(self, begin: int, end: int) -> array[int]:
-        numbers = array("q")
+        numbers = array(self._typecode)
         if self._file is not None and begin < end:
             self._file.seek(8 * begin)
             numbers.frombytes(self._file.read(8 * (end - begin)))
         return numbers
+
+
+SORTED_AT_ONCE = 1 << 17
+"""Numbers that are sorted together."""
+
+
+def sort_numbers(
+    keys: Sequence[int], values: Sequence[int], at_once: int = SORTED_AT_ONCE
+) -> tuple[DiskNumbers, DiskNumbers]:
+    """Keys in ascending order, and the value of each; equal keys keep their order.
+
+    One range of keys after another is sorted, so that memory does not grow with their number; only
+    tests sort fewer `at_once`.
+    """
+    import numpy as np
+
+    def parts(numbers: Sequence[int]) -> Iterator[npt.NDArray[np.int64]]:
+        for at in range(0, len(numbers), at_once):
+            yield np.asarray(numbers[at : at + at_once], np.int64)
+
+    in_order, of_each = DiskNumbers(), DiskNumbers()
+    lowest = min(int(part.min()) for part in parts(keys))
+    highest = max(int(part.max()) for part in parts(keys))
+    ranges = max(1, -(-len(keys) // at_once))
+    width = (highest - lowest) // ranges + 1
+    for low in range(lowest, highest + 1, width):
+        found = []
+        for part, given in zip(parts(keys), parts(values), strict=True):
+            chosen = (part >= low) & (part <= min(low + width - 1, highest))
+            found.append((part[chosen], given[chosen]))
+        some, their_values = (np.concatenate(side) for side in zip(*found, strict=True))
+        order = np.argsort(some, kind="stable")
+        in_order.extend(array("q", some[order].tobytes()))
+        of_each.extend(array("q", their_values[order].tobytes()))
+    return in_order, of_each
 
 
 class DiskTexts(Sequence[str]):

@@ -18,7 +18,7 @@ import msgspec
 
 from callscore.core.errors import DataError, StoreError, UsageError
 from callscore.store.address import StoreAddress
-from callscore.store.disk_list import IN_BLOCK, MANY, DiskNumbers
+from callscore.store.disk_list import IN_BLOCK, MANY, DiskNumbers, sort_numbers
 from callscore.store.remote_files import check_new_place, is_remote, shown
 
 MAX_LINE_BYTES = 50_000_000
@@ -286,9 +286,13 @@ class LinesByKey:
         self._readers.clear()
 
     def _sort(self) -> None:
-        keys, places = self._keys[:], self._places[:]
-        order = sorted(range(len(keys)), key=keys.__getitem__)
-        self._use(array("q", (keys[i] for i in order)), array("q", (places[i] for i in order)))
+        keys, places = self._keys, self._places
+        if len(keys) > MANY:
+            self._keys, self._places = sort_numbers(keys, places)
+            self._first, self._window, self._after = 0, (array("q"), array("q")), 0
+        else:
+            order = sorted(range(len(keys)), key=keys.__getitem__)
+            self._use(array("q", (keys[i] for i in order)), array("q", (places[i] for i in order)))
         self._sorted = True
 
     def _read(self, place: int) -> Line:

@@ -23,6 +23,10 @@ SHORTEST_CUT = 64
 """Shorter outputs might occur in the record twice, for example as a name; they are found by their
 key."""
 QUOTE = ord('"')
+MAKE_CASES = (
+    "this is a transcript, and cases have an expected outcome: `callscore import --form FORM "
+    "--gold MARKS` and `callscore annotate` make cases"
+)
 EXPECTED_INSTEAD = {"non_finite": "a finite number", "duplicate_key": "every key once"}
 SIMILAR = 0.8
 """Similarity above which an unknown key is taken for a misspelt one; a user's own keys are
@@ -36,7 +40,7 @@ class CaseHead(msgspec.Struct, gc=False):
     """The part of a case that indexing needs."""
 
     id: str
-    task: str = ""
+    task: str
 
 
 class TokenUsage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -294,9 +298,14 @@ def _type_error(error: msgspec.ValidationError, record: Any = None) -> DataError
     found = _AT.search(message)
     field = found[1] if found else ""
     if missing := _MISSING.match(message):
-        meant = similar_key_hint(missing[1], _keys_at(record, field))
+        keys = _keys_at(record, field)
+        hint = (
+            similar_key_hint(missing[1], keys).rstrip() or f"expected it next to {', '.join(keys)}"
+        )
+        if not field and "transcript" in keys and not {"task", "expected_outcome"} & {*keys}:
+            hint = MAKE_CASES
         field = f"{field}.{missing[1]}" if field else missing[1]
-        return DataError(f"missing; {meant}expected as documented", field=field)
+        return DataError(f"missing; {hint}", field=field)
     return DataError(_AT.sub("", message).replace("`", ""), field=field)
 
 
@@ -329,10 +338,7 @@ def locate_error(line: Line, error: DataError) -> DataError:
 
 EXPECTED = "expected one JSON object per line, in UTF-8"
 _ROWS = "write every row as such a line, or pass a DataFrame to callscore.score in Python"
-_TRANSCRIPT = (
-    "put this text into the `transcript` of a case, next to id, task, config and "
-    "expected_outcome (docs/formats.md)"
-)
+_TRANSCRIPT = "`callscore import` reads it; `--form FORM --gold MARKS` makes cases of calls"
 
 
 class OtherFormat(NamedTuple):
@@ -393,8 +399,10 @@ def _detect(path: Path, beginning: bytes) -> OtherFormat | None:
             return by_name if other is _ARCHIVE and by_name is _SPREADSHEET else other
     if not text:
         return None
-    if text.startswith((b"{", b"[")):
+    if text.startswith(b"{"):
         return _json(text)
+    if text.startswith(b"["):  # a list, or a time: [00:02] Agent: …
+        return _json(text) or by_name
     return _SRT if _CUE.match(beginning) else by_name
 
 

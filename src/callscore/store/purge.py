@@ -11,6 +11,7 @@ import msgspec
 
 from callscore.core.batch import JobStore
 from callscore.core.errors import UsageError
+from callscore.store.address import require_store
 from callscore.store.connection import connect, log_of, map_sqlite_errors, transaction
 from callscore.store.events import blank_events, replies_named
 from callscore.store.journal import Journal
@@ -47,8 +48,7 @@ def purge_runs(path: Path, run_ids: Sequence[int]) -> PurgeResult:
     texts of reviews of deleted replies; the chain of events holds without them. Raises UsageError
     for an unknown run, or one that a living process holds.
     """
-    if not path.exists():
-        raise UsageError(f"{path}: no such store; expected one that `callscore run` has written")
+    require_store(path)
     with Journal(path) as journal:  # migrates an older file, and refuses a damaged one
         for run_id in run_ids:
             holder = journal.run(run_id).holder

@@ -17,8 +17,8 @@ STATUSES = {"invalid": ("invalid",), "error": ("error", "not_run"), "unjudged": 
 LAST = 1e9
 """Sorts cases without a value last."""
 IN_ID = "instr(folded_id, ?)"
-IN_TEXT = "text IN (SELECT id FROM call_texts WHERE scoring = cases.scoring AND instr(folded, ?))"
-SEARCHES = {"id": IN_ID, "transcript": IN_TEXT, "any": f"({IN_ID} OR {IN_TEXT})"}
+IN_TEXT = "text IN (SELECT id FROM call_texts WHERE scoring = ? AND instr(folded, ?))"
+"""With its own value for the scoring: that of `cases` would read every text for each case."""
 
 Condition = tuple[str, Sequence[Any]]
 """SQL, and the values of its marks."""
@@ -53,13 +53,13 @@ ALL = CaseFilter()
 def condition_of(scoring: int, chosen: CaseFilter) -> tuple[str, list[Any]]:
     """The condition of a filter."""
     parts: list[Condition] = [("scoring = ?", [scoring])]
-    parts += _of_case(chosen)
+    parts += _of_case(scoring, chosen)
     parts += _of_marks(chosen)
     parts += _of_answers(chosen)
     return " AND ".join(part for part, _ in parts), [one for _, some in parts for one in some]
 
 
-def _of_case(chosen: CaseFilter) -> Iterator[Condition]:
+def _of_case(scoring: int, chosen: CaseFilter) -> Iterator[Condition]:
     if chosen.task:
         yield "task = ?", [chosen.task]
     if chosen.lang:
@@ -67,8 +67,14 @@ def _of_case(chosen: CaseFilter) -> Iterator[Condition]:
     if chosen.tag:
         yield "EXISTS (SELECT 1 FROM json_each(cases.tags) WHERE value = ?)", [chosen.tag]
     if chosen.text:
-        sought = SEARCHES[chosen.search]
-        yield sought, [chosen.text.casefold()] * sought.count("?")
+        yield _search(scoring, chosen.search, chosen.text.casefold())
+
+
+def _search(scoring: int, where: str, folded: str) -> Condition:
+    in_id, in_text = (IN_ID, [folded]), (IN_TEXT, [scoring, folded])
+    if where == "any":
+        return f"({IN_ID} OR {IN_TEXT})", [folded, scoring, folded]
+    return in_id if where == "id" else in_text
 
 
 def _of_marks(chosen: CaseFilter) -> Iterator[Condition]:

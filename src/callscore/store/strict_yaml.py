@@ -97,6 +97,8 @@ def read_yaml(path: Path) -> Document:
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: no such file") from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     if len(raw) > MAX_BYTES:

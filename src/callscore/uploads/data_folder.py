@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shutil import rmtree
 from typing import BinaryIO, Literal, Self
 
 import msgspec
@@ -137,6 +138,10 @@ class DataFolder:
         added = msgspec.structs.replace(data, files=[*data.files, file])
         self.save(added)
         return added
+
+    def discard(self, data: DataSet) -> None:
+        """Delete a data set with its files."""
+        rmtree(data.folder)
 
     def remove(self, data: DataSet, name: str) -> DataSet:
         """The data set without a file; raises UsageError if it has none by this name."""

@@ -10,7 +10,7 @@ from callscore.core.events import GivenReview, Review
 from callscore.report.details.decoded_case import DecodedCase, decode_case
 from callscore.report.details.form_marks import MarkReader
 from callscore.report.html.case import Focus, comparison_table, transcript_section
-from callscore.report.html.parts import chip, model_name, row, table
+from callscore.report.html.parts import chip, in_words, model_name, row, table
 from callscore.report.markup import Html, tag
 from callscore.report.safe_text import plain
 from callscore.results.review_log import AUDIT
@@ -41,7 +41,7 @@ def render_item(visit: Visit, item: ReviewedItem, queue: str, after: int) -> Htm
         "div",
         tag(
             "div",
-            tag("h2", plain(key.metric, 80), " · ", plain(key.item, 80)),
+            tag("h2", in_words(key.metric), " · ", plain(key.item, 80)),
             chip(model_name(key.model)) if not blind else None,
             tag("nav", steps, link(name, address) if not blind else name, aria_label="Items"),
             class_="case-head",

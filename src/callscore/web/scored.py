@@ -10,6 +10,7 @@ from callscore.results.port import QueryError
 from callscore.web.page import not_scored, notice
 from callscore.web.screen import Answer, Page, Visit, element, link
 
+CHANGED = "These scores are being computed again: the run, its data or its settings have changed."
 INTERVALS_LATER = "Intervals are being computed; what is grey may still change with them."
 
 
@@ -42,8 +43,7 @@ def with_source(
         content = notice("This is being computed. ", link("Look again", visit.url()))
     stale = None
     if scored.state in ("stale", "building") and scored.source is not None:
-        why = f": {scored.why}" if scored.why else ""
-        stale = notice(f"These scores are being computed again{why}.")
+        stale = notice(f"The scores of the run as it was: {scored.why}." if scored.why else CHANGED)
     if scored.values_only:
         stale = notice("The last review counts. ", tag("span", INTERVALS_LATER, class_="note"))
     is_live = run.is_running or scored.state != "fresh" or scored.values_only or computes

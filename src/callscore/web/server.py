@@ -129,7 +129,10 @@ class _Door:
             return self._page(_http_error_page(error), session)
         except CallscoreError as error:
             status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 500)
-            return self._page(error_page(status, str(error)), session, _target(request))
+            remedy = link("The page without parameters", request.path)
+            is_of_query = status == 400 and request.method == "GET" and request.query_string
+            page = error_page(status, str(error), remedy if is_of_query else None)
+            return self._page(page, session, _target(request))
         except (ConnectionError, web.RequestPayloadError):
             return self._page(error_page(400, "The request ended early."), session)
         except Exception:

@@ -19,7 +19,7 @@ from aiohttp.http_exceptions import BadHttpMessage
 
 from callscore.core.errors import UsageError
 from callscore.results.stored_results import StoredResults
-from callscore.store.address import StoreAddress, is_read_only
+from callscore.store.address import StoreAddress, is_read_only, require_store
 from callscore.web.reviewers import read_reviewers
 from callscore.web.screen import Site, WebSession
 from callscore.web.screens import all_routes
@@ -58,11 +58,7 @@ class ServeOptions(msgspec.Struct, frozen=True):
 
 def serve_store(options: ServeOptions, say: Say) -> None:
     """Serve a store until an interrupt."""
-    if not options.store.exists():
-        raise UsageError(
-            f"{options.store}: no such store; expected one that `callscore run` has written; "
-            "`callscore demo --serve` shows a sample"
-        )
+    require_store(options.store, "; `callscore demo --serve` shows a sample")
     check_exposure(options)
     if options.data is not None:
         _make_folder(options.data)

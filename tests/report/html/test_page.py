@@ -101,6 +101,8 @@ def test_the_models_that_the_decision_names_are_marked_in_the_table(page: str) -
     marked = re.findall(r'<th scope="row">(\S+) <span class="chip middling">tie</span>', rows)
     assert marked == ["sample-large", "sample-large-b"]
     assert rows.count(">tie<") == 2
+    scorecard = page.partition(">Scorecard</caption>")[2].partition("</table>")[0]
+    assert scorecard.count(' <span class="chip middling">tie</span></th>') == 2
 
 
 @pytest.mark.parametrize(

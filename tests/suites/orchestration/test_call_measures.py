@@ -115,6 +115,8 @@ def test_an_optional_argument_may_be_left_out_but_not_be_wrong() -> None:
     assert measured([call("find", id="a1")], [due]) == CallScore(1.0, 1.0, 1.0)
     assert measured([call("find", id="a1", species="human")], [due]).value == 1.0
     assert measured([call("find", id="a1", species=3)], [due]).value == 0.5
+    without_id = measured([call("find", species="human")], [due])
+    assert without_id.key == pytest.approx(2 / 3)  # one of two expected keys
 
 
 CALLS = st.lists(

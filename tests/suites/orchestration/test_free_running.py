@@ -12,7 +12,7 @@ from callscore.core.case import Failed, Tool
 from callscore.core.scenarios import ScenarioData
 from callscore.store.scenario_files import SCENARIO_FILES
 from callscore.suites.orchestration.free_run import NO_RESULT, FreeRun, free_replies
-from callscore.suites.orchestration.scenario.cards import Card, Cards
+from callscore.suites.orchestration.scenario.cards import Card, index_cards
 from callscore.suites.orchestration.scenario.cases import StepCase, step_cases
 from callscore.suites.orchestration.scenario.data import ScenarioSet
 from callscore.suites.orchestration.scenario.model import RawStep, Scenario, gold_reply
@@ -22,10 +22,7 @@ from callscore.suites.orchestration.scenario.protocol import bundled_protocol
 from orchestration_data import cards_of, needs_fixtures, scenarios_of
 
 TOOLS = (Tool("book", "Books", {"properties": {"day": {"enum": ["Friday", "Monday"]}}}),)
-CARDS = Cards(
-    {name: Card(name, name, "", (), TOOLS) for name in ("desk_agent", "post_agent")},
-    {"book": TOOLS[0]},
-)
+CARDS = index_cards(Card(name, name, "", (), TOOLS) for name in ("desk_agent", "post_agent"))
 GOLD = "workflow_1:\n  steps:\n" + "".join(
     f'    - {{name: {agent}, status: pending, refined_query: "{query}"}}\n'
     for agent, query in (("desk_agent", "book"), ("post_agent", "send"))

@@ -107,6 +107,7 @@ def test_the_history_has_results_and_what_a_rejection_says() -> None:
         ({"desk": "tool: book\nstatus: AWAITING_USER_INPUT"}, "a call and states the status"),
         ({"main": "Here is the plan:\n" + json.dumps(PLAN)}, "counts as chat"),
         ({"main": json.dumps(PLAN)}, "counts as chat"),
+        ({"main": "Sure. workflow_1: {steps: [{name: desk}]}"}, "counts as chat"),
         ({"main": {"workflow_1": {"steps": "desk"}}}, "is not a plan (steps_not_a_list"),
         ({"main": {"plan": {}}}, "the key 'plan'; expected workflows by name"),
         ({"user": {"tool": "book"}}, "expected text"),

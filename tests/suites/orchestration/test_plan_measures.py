@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.metrics.graphs import Graph
-from callscore.suites.orchestration.plan.measures import component_cost, measure_plan, step_score
+from callscore.suites.orchestration.plan.measures import (
+    IDENTICAL,
+    PlanScore,
+    PlanSimilarity,
+    component_cost,
+    measure_plan,
+    step_score,
+)
 from callscore.suites.orchestration.plan.model import (
     PlannedStep,
     Workflow,
@@ -26,6 +33,19 @@ def plan(*workflows: Workflow) -> WorkflowPlan:
 
 
 CHAIN = plan(flow("w1", "a"), flow("w2", "b", after=("w1",)))
+
+
+@pytest.mark.parametrize(
+    "other", [PlanSimilarity(0.9, 0.9, 0.9, exact=True), PlanSimilarity(1.0, 0.9, 1.0, exact=False)]
+)
+def test_c117_both_similarities_decide_whether_a_plan_is_right_and_exact(
+    other: PlanSimilarity,
+) -> None:
+    for pair in ((IDENTICAL, other), (other, IDENTICAL)):
+        score = PlanScore(*pair, node_f1=1.0, edge_f1=1.0)
+        assert score.is_right is (other.similarity == 1.0)
+        assert score.approximate is not other.exact
+
 
 agents = st.sampled_from(["a", "b", "c"])
 statuses = st.sampled_from(["pending", "completed"])

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from callscore.core.case import Tool
 from callscore.core.errors import DataError
+from callscore.store.scenario_files import SCENARIO_FILES
+from callscore.suites.orchestration.call.schema import schema_violations
 from callscore.suites.orchestration.scenario.annotation import Note, read_annotation
 from callscore.suites.orchestration.scenario.cards import (
     Card,
-    Cards,
     argument_schema,
     index_cards,
     read_card,
 )
+from callscore.suites.orchestration.scenario.data import read_cards
 from callscore.suites.orchestration.scenario.model import (
     CallsDue,
     DecodedCall,
@@ -105,10 +108,11 @@ def test_plain_words_are_not_taken_for_booleans_or_times() -> None:
     assert said.due.calls[0].arguments == {"a": "no", "b": "1:30", "c": "010", "d": True, "e": 1.5}
 
 
-CARDS = Cards(
-    {"desk_agent": Card("desk_agent"), "till_agent": Card("till_agent")},
-    {"book": Tool("book", "", {}), "pay": Tool("pay", "", {})},
-    {"book": "desk_agent", "pay": "till_agent"},
+CARDS = index_cards(
+    [
+        Card("desk_agent", tools=(Tool("book", "", {}),)),
+        Card("till_agent", tools=(Tool("pay", "", {}),)),
+    ]
 )
 
 
@@ -174,9 +178,73 @@ def test_a_card_without_an_id_is_a_data_error() -> None:
         read_card(b'{"agent_card": {"name": "Desk"}}')
 
 
-def test_two_cards_of_one_agent_are_a_data_error() -> None:
-    with pytest.raises(DataError, match="two cards"):
-        index_cards([Card("a"), Card("a")])
+def test_two_cards_of_one_agent_are_a_data_error_with_both_files(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.json").write_text('{"agent_card": {"agent_id": "a"}}')
+    with pytest.raises(
+        DataError, match=r"second\.json: field agent_card\.agent_id: .* next to first\.json"
+    ):
+        read_cards(tmp_path, SCENARIO_FILES)
+
+
+def test_a_tool_that_a_card_has_twice_is_a_data_error() -> None:
+    with pytest.raises(DataError, match=r"tools\[1\]\.name: 't' is also tools\[0\]"):
+        read_card(b'{"agent_card": {"agent_id": "a"}, "tools": [{"name": "t"}, {"name": "t"}]}')
+
+
+def test_each_of_two_agents_has_the_tool_of_its_own() -> None:
+    def card(agent: str, argument: str) -> Card:
+        schema = {"properties": {argument: {"type": "integer"}}, "required": [argument]}
+        return Card(agent, tools=(Tool("find", "", schema),))
+
+    cards = index_cards([card("desk", "people"), card("bar", "drinks"), Card("main")])
+    text = "steps:\n  - user: hi\n  - bar: {tool: find, arguments: {drinks: 1}}\n"
+    assert read_scenario(text, PLACE, cards).findings == ()
+    text = text.replace("drinks", "people").replace("bar", "desk")
+    assert read_scenario(text, PLACE, cards).findings == ()
+    text = text.replace("desk", "main")
+    (found, *_) = read_scenario(text.replace("main", "bar"), PLACE, cards).findings
+    assert found.detail == "calls[0].drinks: required, and missing"
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "says"),
+    [
+        ("size", "huge", "calls[0].size: 'huge' is not one of the allowed values"),
+        ("size", None, ""),
+        ("guest", {"name": 5}, "calls[0].guest.name: expected string, not int"),
+        ("guest", {"name": "Ada", "friends": [{"name": "Bob"}]}, ""),
+        ("count", [1], "calls[0].count: fits none of the forms of the schema"),
+        ("count", "three", ""),
+        ("exact", 1e999, "calls[0].exact: expected integer, not float"),
+    ],
+)
+def test_c_141_a_schema_is_checked_behind_its_references_and_choices(
+    argument: str, value: Any, says: str
+) -> None:
+    """As pydantic writes the schemas of MCP tools."""
+    schema = {
+        "properties": {
+            "size": {"anyOf": [{"$ref": "#/$defs/Size"}, {"type": "null"}], "default": None},
+            "guest": {"$ref": "#/$defs/Guest"},
+            "count": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+            "exact": {"type": "integer"},
+        },
+        "$defs": {
+            "Size": {"enum": ["small", "large"], "type": "string"},
+            "Guest": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string"},
+                    "friends": {"type": "array", "items": {"$ref": "#/$defs/Guest"}},
+                },
+            },
+        },
+    }
+    cards = index_cards([Card("a", tools=(Tool("find", "", schema),))])
+    found = schema_violations([DecodedCall("find", {argument: value})], (), cards.tools_of("a"))
+    assert [each.detail for each in found] == ([says] if says else [])
+    assert cards.by_id["a"].tools[0].parameters is schema, "a model is sent what the card says"
 
 
 @pytest.mark.parametrize(
@@ -278,7 +346,8 @@ def test_a_card_keeps_its_tools() -> None:
     card = read_card(json.dumps(raw).encode())
     assert argument_schema(card.tools[0], "x") == {"type": "string"}
     assert argument_schema(card.tools[0], "y") == argument_schema(None, "x") == {}
-    assert index_cards([card]).owners == {"t": "a"}
+    assert index_cards([card]).other_owner("t", "b") == "a"
+    assert index_cards([card]).other_owner("t", "a") is None
 
 
 @pytest.mark.parametrize("name", ["inputSchema", "input_schema"])

@@ -303,7 +303,7 @@ def _add_deepeval(found: _Found, value: Mapping[str, Any], name: str) -> None:
             "model": model,
             "run": 1 + sum(one["model"] == model for one in case.outputs),
             "output": {"calls": calls},
-            **spent_in(None, time, value.get("tokenCost", value.get("token_cost"))).as_json(),
+            **spent_in(value, time, value.get("tokenCost", value.get("token_cost"))).as_json(),
         }
         case.outputs.append(line)
 

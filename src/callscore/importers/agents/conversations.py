@@ -14,13 +14,14 @@ from typing import Any
 import msgspec
 
 from callscore.core.case import Tool
-from callscore.importers.agents.messages import Event, decoded, read_events
+from callscore.importers.agents.messages import Event, decoded, has_only_results, read_events
 from callscore.importers.agents.spent import Spent
 from callscore.importers.agents.tools import read_tools
 
 MODEL = "recorded"
 """The name of a model that a trace does not name."""
 CHOICES = "further choices of a reply"
+NO_REPLY = "replies that are not recorded"
 NO_CALLS = "requests without tool calls, outside of the conversation"
 
 
@@ -64,8 +65,15 @@ class _Conversation:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.requests: list[Request] = []
+        self.whole: Sequence[Any] = ()
+        """The messages of the last request, with its reply."""
         self._system: dict[str, Event] = {}
         self._keys: list[object] = []
+
+    @property
+    def waits(self) -> bool:
+        """Whether the last calls have no results yet."""
+        return any(not call.has_result for call in self.events[-1].calls)
 
     def add(self, request: Request, events: Sequence[Event], replied: int) -> bool:
         """Add the request if its history continues this one."""
@@ -113,8 +121,13 @@ class _Conversation:
         named = [one.model for one in (*reversed(self.requests), *others) if one.model]
         events = [*self._system.values(), *self.events]
         unread = Counter(kind for event in events for kind in event.unread)
-        unread.update(kind for one in self.requests for kind in one.unread)
         last = self.requests[-1]
+        unread.update(
+            kind
+            for one in self.requests
+            for kind in one.unread
+            if kind != NO_REPLY or one is last  # later requests have what others replied
+        )
         model = named[0] if named else MODEL
         return AgentTrace(name, events, model, list(tools.values()), last.error, last.run, unread)
 
@@ -124,7 +137,7 @@ def read_conversations(name: str, requests: Sequence[Request]) -> Iterator[Agent
     found: list[_Conversation] = []
     said: dict[str, list[Any]] = {}
     for request in sorted(requests, key=lambda request: request.at):
-        asked = [*said.get(request.after, ()), *request.asked]
+        asked = [*_before(request, said, found), *request.asked]
         whole = [*asked, *request.replied]
         if request.id:
             said[request.id] = whole
@@ -133,9 +146,12 @@ def read_conversations(name: str, requests: Sequence[Request]) -> Iterator[Agent
             continue
         earlier = len(read_events(asked))
         replied = max(1, len(events) - earlier) if request.replied else 0
-        if not any(each.add(request, events, replied) for each in found):
-            found.append(_Conversation())
-            found[-1].add(request, events, replied)
+        its = next((each for each in found if each.add(request, events, replied)), None)
+        if its is None:
+            its = _Conversation()
+            its.add(request, events, replied)
+            found.append(its)
+        its.whole = whole
     if not found:
         return
     longest = max(found, key=lambda each: len(each.events))
@@ -146,6 +162,21 @@ def read_conversations(name: str, requests: Sequence[Request]) -> Iterator[Agent
     yield main
     acting = [each for each in others if each not in quiet]
     yield from (each.trace(f"{name}-{place}", requests) for place, each in enumerate(acting, 2))
+
+
+def _before(
+    request: Request, said: Mapping[str, list[Any]], found: Sequence[_Conversation]
+) -> Sequence[Any]:
+    """The history that the API puts before the request, if it keeps one.
+
+    A span need not name the reply that it continues; then one that only has results of tools
+    continues the last conversation that waits for some.
+    """
+    if request.after in said:
+        return said[request.after]
+    if not has_only_results(request.asked):
+        return ()
+    return next((each.whole for each in reversed(found) if each.waits), ())
 
 
 def _key(event: Event) -> object:

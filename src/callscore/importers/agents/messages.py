@@ -21,6 +21,8 @@ _ROLES = {"human": "user", "customer": "user", "ai": "assistant", "model": "assi
           "developer": "system", "message": ""}  # fmt: skip
 _CLASSES = {"HumanMessage": "user", "AIMessage": "assistant", "AIMessageChunk": "assistant",
             "ToolMessage": "tool", "SystemMessage": "system"}  # fmt: skip
+_SERIALISED = frozenset({*_CLASSES.values(), "human", "ai", "AIMessageChunk"})
+"""The roles of messages that LangChain serialises."""
 _CALLS = frozenset(
     {"tool_use", "tool_call", "tool-call", "function_call", "custom_tool_call", "mcp_call",
      "toolCall", "server_tool_use", "server_tool_call"}
@@ -81,6 +83,25 @@ class Event(msgspec.Struct):
     """By kind, parts that are left out: reasoning, images, results without a call."""
 
 
+def is_message(value: Any) -> bool:
+    """Whether the value is a message, or a call, result or reasoning next to messages."""
+    if not isinstance(value, Mapping):
+        return False
+    kind = as_word(value.get("type"))
+    if "role" in value or kind in _CALLS | _RESULTS | _REASONING:
+        return True
+    return _unwrap(value) is not value and _unwrap(value)["role"] in _SERIALISED
+
+
+def has_only_results(messages: Sequence[Any]) -> bool:
+    """Whether the messages, apart from those of the system, are results of tools."""
+    said = [one for one in objects_in(messages) if one.get("role") not in ("system", "developer")]
+    return bool(said) and all(
+        one.get("role") in ("tool", "function") or as_word(one.get("type")) in _RESULTS
+        for one in said
+    )
+
+
 def read_events(messages: Sequence[Any]) -> list[Event]:
     """The events of a list of messages; results are put next to their calls."""
     events: list[Event] = []
@@ -131,6 +152,7 @@ def _add_message(events: list[Event], message: Mapping[str, Any]) -> None:
     given = str(message.get("role") or kind or "").lower()
     role = _ROLES.get(given, given)
     if role in ("tool", "function"):
+        _join_reply(events)
         listed = as_list(message.get("tool_messages")) or [
             part for part in _parts(message) if _part_kind(part) == "result"
         ]
@@ -157,6 +179,22 @@ def _add_message(events: list[Event], message: Mapping[str, Any]) -> None:
             _add_call(event, listed_call)
     event.text = "\n".join(texts)
     events.append(event)
+
+
+def _join_reply(events: list[Event]) -> None:
+    """Put the calls at the end into one event, if they are messages of their own.
+
+    A result after several of them shows that they are of one reply, as the Responses API has them.
+    """
+    while len(events) > 1:
+        before, last = events[-2:]
+        is_more = last.role == "assistant" and last.calls and not last.text
+        is_same = before.role == "assistant" and last.agent in ("", before.agent)
+        if not (is_more and is_same) or _is_answered(before) or last.spent != Spent():
+            break
+        before.calls += last.calls
+        before.unread += last.unread
+        events.pop()
 
 
 def _read_part(events: list[Event], event: Event, part: Any) -> str:
@@ -260,12 +298,17 @@ def _add_result(events: Sequence[Event], part: Any) -> None:
     waiting = [call for event in events for call in event.calls if not call.has_result]
     found = [call for call in waiting if wanted and call.id == wanted]
     if not found:
-        waiting = [call for call in waiting if not (call.id and wanted)]
+        waiting = [call for call in waiting if not (call.id and wanted) or _is_item(call.id)]
         found = [call for call in waiting if name and call.name == name] or waiting
     if found:
         found[0].result, found[0].has_result = _returned(inner), True
     elif events:
         events[-1].unread.append(LOOSE)
+
+
+def _is_item(name: str) -> bool:
+    """Whether this is the id of an item of the Responses API, which results do not name."""
+    return name.startswith("fc_")
 
 
 def _returned(part: Mapping[str, Any]) -> Any:

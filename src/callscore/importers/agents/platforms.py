@@ -1,8 +1,8 @@
-"""Exports of platforms that record requests to models: Langfuse and LangSmith."""
+"""Exports of platforms that record requests to models: Langfuse, LangSmith, OpenAI Agents SDK."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from callscore.importers.agents.conversations import Request
@@ -30,21 +30,30 @@ def read_observations(values: Sequence[Mapping[str, Any]]) -> Iterator[Request]:
     known = {str(value.get("id")): value for value in values}
     for value in values:
         if str(value.get("type")).upper() == "GENERATION":
-            request = _generation(value, _agent_around(value, known))
+            request = _generation(value, _agent_around(value, known, _observed_agent))
             if request is not None:
                 yield request
 
 
-def _agent_around(value: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> str:
-    """The name of the observation of the type AGENT in which the generation is."""
+def _agent_around(
+    value: Mapping[str, Any],
+    known: Mapping[str, Mapping[str, Any]],
+    named: Callable[[Mapping[str, Any]], str],
+) -> str:
+    """The name of the agent in whose observation or span the generation is."""
     for _ in range(_MAX_DEPTH):
-        if str(value.get("type")).upper() == "AGENT":
-            return str(value.get("name") or "")
-        parent = str(_of(value, "parentObservationId"))
+        if name := named(value):
+            return name
+        parent = str(_of(value, "parentObservationId") or value.get("parent_id"))
         if parent not in known:
             return ""
         value = known[parent]
     return ""
+
+
+def _observed_agent(value: Mapping[str, Any]) -> str:
+    is_agent = str(value.get("type")).upper() == "AGENT"
+    return str(value.get("name") or "") if is_agent else ""
 
 
 def _of(value: Mapping[str, Any], key: str) -> Any:
@@ -113,7 +122,7 @@ def _spent(value: Mapping[str, Any]) -> Spent:
     keys = ("calculatedTotalCost", "totalCost")
     known = next((_of(value, key) for key in keys if _of(value, key) != ""), None)
     time = milliseconds(_of(value, "startTime"), _of(value, "endTime"))
-    return spent_in(counted or value, time, known if total is None else total)
+    return spent_in(counted or usage or value, time, known if total is None else total)
 
 
 def read_run(value: Mapping[str, Any]) -> Iterator[Request]:
@@ -140,7 +149,9 @@ def read_run(value: Mapping[str, Any]) -> Iterator[Request]:
         str(metadata.get("lc_agent_name") or ""),
         str(value.get("error") or ""),
         str(value.get("start_time") or ""),
-        spent=_spent_of_run(value, given),
+        spent=_spent_of_run(value, given, metadata),
+        id=str(given.get("id") or "") if given.get("object") == "response" else "",
+        after=str(inputs.get("previous_response_id") or ""),
     )
 
 
@@ -171,8 +182,45 @@ def _generated(outputs: Mapping[str, Any]) -> Iterator[Any]:
         yield from replies(outputs)
 
 
-def _spent_of_run(value: Mapping[str, Any], outputs: Mapping[str, Any]) -> Spent:
-    usage = outputs.get("usage_metadata") or outputs.get("usage")
+def _spent_of_run(
+    value: Mapping[str, Any], outputs: Mapping[str, Any], metadata: Mapping[str, Any]
+) -> Spent:
+    said = (outputs.get("usage_metadata"), outputs.get("usage"), metadata.get("usage_metadata"))
+    usage = next((one for one in said if one), None)
     time = milliseconds(value.get("start_time"), value.get("end_time"))
     counted = spent_in(value, time, value.get("total_cost"))
     return counted if counted.input_tokens else spent_in(usage, time, value.get("total_cost"))
+
+
+def is_agents_span(value: Mapping[str, Any]) -> bool:
+    """Whether the value is a trace or a span as the OpenAI Agents SDK exports it."""
+    return value.get("object") in ("trace", "trace.span")
+
+
+def read_agents_spans(values: Sequence[Mapping[str, Any]]) -> Iterator[Request]:
+    """The generations of an export of the OpenAI Agents SDK; a group of traces is a thread."""
+    known = {str(value.get("id")): value for value in values}
+    for value in values:
+        data = as_object(value.get("span_data"))
+        if data.get("type") != "generation" or not isinstance(data.get("input"), list):
+            continue
+        trace = str(value.get("trace_id") or "")
+        group = as_object(known.get(trace)).get("group_id")
+        error = as_object(value.get("error"))
+        yield Request(
+            str(group or trace),
+            data["input"],
+            list(replies(data.get("output"))),
+            str(data.get("model") or ""),
+            agent=_agent_around(value, known, _agent_of_span),
+            error=str(error.get("message") or "failed") if error else "",
+            at=str(value.get("started_at") or ""),
+            spent=spent_in(
+                data.get("usage"), milliseconds(value.get("started_at"), value.get("ended_at"))
+            ),
+        )
+
+
+def _agent_of_span(span: Mapping[str, Any]) -> str:
+    data = as_object(span.get("span_data"))
+    return str(data.get("name") or "") if data.get("type") == "agent" else ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from callscore.importers.agents.conversations import CHOICES, Request
+from callscore.importers.agents.conversations import CHOICES, NO_REPLY, Request
 from callscore.importers.agents.loose_json import as_list, as_object, objects_in
 from callscore.importers.agents.messages import decoded
 from callscore.importers.agents.spent import milliseconds, spent_in
@@ -27,8 +27,10 @@ _CHOICE = "gen_ai.choice"
 _MAX_DEPTH = 64
 _PROMPTS = ("gen_ai.prompt", "llm.input_messages")
 _COMPLETIONS = ("gen_ai.completion", "llm.output_messages")
+_USED = "gen_ai.usage."
 _TOOLS = ("llm.request.functions", "llm.tools")
 _MODELS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
+_CONVERSATIONS = ("gen_ai.conversation.id", "session.id")
 _AGENTS = ("gen_ai.agent.name", "agent.name")
 
 
@@ -181,19 +183,25 @@ def _with_span(
         decoded(tool.get("json_schema", tool)) for tool in _numbered(attributes, _TOOLS)
     ]
     usage = {
-        key.removeprefix("gen_ai.usage."): value
+        key.removeprefix(_USED): value
         for key, value in attributes.items()
-        if key.startswith("gen_ai.usage.")
+        if key.startswith(_USED) and "cache" not in key  # input tokens have those of the cache
     }
     usage |= {
         f"{name}_tokens": attributes[key]
         for name in ("prompt", "completion")
         if (key := f"llm.token_count.{name}") in attributes
     }
+    whole = as_object(decoded(attributes.get("output.value")))
+    is_response = whole.get("object") == "response"
+    choices = decoded(attributes.get("gen_ai.response.finish_reasons"))
+    is_one = is_response or (isinstance(choices, list) and len(choices) == 1)
+    params = as_object(decoded(attributes.get("llm.invocation_parameters")))
+    reply = [_whole(replied)] if is_one and len(replied) > 1 else replied[:1]
     return Request(
-        str(attributes.get("gen_ai.conversation.id") or span.trace),
+        str(_first(attributes, _CONVERSATIONS) or span.trace),
         asked,
-        replied[:1],
+        reply,
         str(_first(attributes, _MODELS)),
         tools,
         _agent_of(around, spans),
@@ -201,8 +209,21 @@ def _with_span(
         str(around.start),
         results,
         spent_in(usage, milliseconds(around.start, around.end)),
-        unread=[CHOICES] * (len(replied) - 1),
+        id=str(whole.get("id") or "") if is_response else "",
+        after=str(params.get("previous_response_id") or ""),
+        unread=[CHOICES] * (0 if is_one else len(replied) - 1) + [NO_REPLY] * (not replied),
     )
+
+
+def _whole(messages: Sequence[Any]) -> dict[str, Any]:
+    """One message, of the messages of a reply that has several."""
+    parts: list[Any] = []
+    calls: list[Any] = []
+    for message in objects_in(messages):
+        content = message.get("parts", message.get("content"))
+        parts += content if isinstance(content, list) else [content]
+        calls += as_list(message.get("tool_calls"))
+    return {"role": "assistant", "parts": parts, "tool_calls": calls}
 
 
 def _agent_of(span: _Span, spans: Mapping[str, _Span]) -> str:

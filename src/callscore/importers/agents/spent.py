@@ -7,9 +7,17 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-_INPUT = ("input_tokens", "prompt_tokens", "promptTokenCount", "inputTokens", "promptTokens")
+_INPUT = ("input_tokens", "inputTokens", "prompt_tokens", "promptTokenCount", "promptTokens",
+          "prompt_token_count", "inputTokenCount", "input_token_count")  # fmt: skip
 _OUTPUT = ("output_tokens", "completion_tokens", "candidatesTokenCount", "outputTokens",
-           "completionTokens")  # fmt: skip
+           "completionTokens", "candidates_token_count", "outputTokenCount",
+           "output_token_count")  # fmt: skip
+_CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens_cache_read",
+           "input_tokens_cache_write", "cacheReadInputTokens",
+           "cacheWriteInputTokens")  # fmt: skip
+"""What Anthropic, Bedrock and Inspect count in addition to the first two of `_INPUT`."""
+_THOUGHTS = ("thoughtsTokenCount", "thoughts_token_count")
+"""What Gemini counts in addition to its output tokens."""
 _DIGITS = 17
 """The fewest digits of a time in nanoseconds."""
 
@@ -44,8 +52,9 @@ def add_spent(parts: Iterable[Spent]) -> Spent:
 def spent_in(usage: Any, latency_ms: Any = None, cost_usd: Any = None) -> Spent:
     """What an API or a platform names under `usage`, with a time and a cost of other fields."""
     given: Mapping[str, Any] = usage if isinstance(usage, Mapping) else {}
-    tokens = (_first(given, _INPUT), _first(given, _OUTPUT))
-    read, written = (None if each is None else int(each) for each in tokens)
+    is_more = any(name in given for name in _INPUT[:2])
+    read = _tokens(given, _INPUT, _CACHED if is_more else ())
+    written = _tokens(given, _OUTPUT, _THOUGHTS)
     return Spent(_number(latency_ms), read, written, _number(cost_usd))
 
 
@@ -70,9 +79,11 @@ def _is_nanoseconds(value: Any) -> bool:
     return str(value).isdecimal() and len(str(value)) >= _DIGITS
 
 
-def _first(values: Mapping[str, Any], keys: Iterable[str]) -> float | None:
-    found = (_number(values.get(key)) for key in keys)
-    return next((number for number in found if number is not None), None)
+def _tokens(usage: Mapping[str, Any], names: Iterable[str], more: Iterable[str]) -> int | None:
+    """The first count of these names, with those that the API counts in addition."""
+    found = (_number(usage.get(name)) for name in names)
+    count = next((number for number in found if number is not None), None)
+    return None if count is None else int(count + sum(_number(usage.get(n)) or 0 for n in more))
 
 
 def _number(value: Any) -> float | None:

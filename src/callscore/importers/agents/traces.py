@@ -15,9 +15,11 @@ from callscore.importers.agents.conversations import (
     read_conversations,
 )
 from callscore.importers.agents.loose_json import as_list, as_number, as_object, objects_in
-from callscore.importers.agents.messages import decoded, replies
+from callscore.importers.agents.messages import decoded, is_message, replies
 from callscore.importers.agents.platforms import (
+    is_agents_span,
     is_observation,
+    read_agents_spans,
     read_observations,
     read_run,
 )
@@ -26,6 +28,17 @@ from callscore.importers.agents.spent import Spent, in_milliseconds, spent_in
 from callscore.importers.agents.voice import voice_request
 from callscore.importers.inspect_log import InspectLog, is_inspect, read_inspect_log
 from callscore.importers.source_file import Source
+
+_PARTS = (is_telemetry, is_observation, is_agents_span)
+"""What is read together with others of its kind, not by itself."""
+_USAGE = ("usage", "usageMetadata", "usage_metadata")
+_NO_MESSAGES = (
+    "spans without messages; expected those of requests with what was asked and answered. "
+    "Instrumentations record it if their capture of message content is on "
+    "(OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT), some as log events, which have to be "
+    "in the same file; traces of the OpenAI Agents SDK name replies of the Responses API only by "
+    "their ids: import its session items (to_input_list()) instead"
+)
 
 
 def read_traces(source: Source) -> list[AgentTrace] | None:
@@ -54,12 +67,16 @@ def _read_requests(source: Source) -> Iterator[Request]:
     objects = [value for value in values if isinstance(value, Mapping)]
     spans = [value for value in objects if is_telemetry(value)]
     observations = [value for value in objects if is_observation(value)]
-    yield from read_spans(spans)
+    of_agents = [value for value in objects if is_agents_span(value)]
+    traced = [*read_spans(spans), *read_agents_spans(of_agents)]
+    if (spans or of_agents) and not traced:
+        raise DataError(_NO_MESSAGES, place=source.name)
+    yield from traced
     yield from read_observations(observations)
     for number, value in enumerate(values):
-        if isinstance(value, list) and value and all(map(_is_message, value)):
+        if isinstance(value, list) and value and all(map(is_message, value)):
             yield Request("", value)
-        elif not isinstance(value, Mapping) or is_telemetry(value) or is_observation(value):
+        elif not isinstance(value, Mapping) or any(is_part(value) for is_part in _PARTS):
             continue
         elif "run_type" in value:
             yield from read_run(value)
@@ -72,14 +89,28 @@ def json_values(source: Source) -> list[Any]:
     """The JSON values of the file: one, a list of them, or one per line."""
     whole = source.json
     if whole is None:
-        try:
-            lines = [line for line in source.text.splitlines() if line.strip()]
-            return [msgspec.json.decode(line) for line in lines]
-        except (msgspec.DecodeError, RecursionError, DataError):
-            return []
-    if isinstance(whole, list) and not _is_message(next(iter(whole), None)):
+        return _lines(source)
+    if isinstance(whole, list) and not is_message(next(iter(whole), None)):
         return whole
     return [whole]
+
+
+def _lines(source: Source) -> list[Any]:
+    """One value per line; empty if the first line is none."""
+    values: list[Any] = []
+    try:
+        lines = source.text.splitlines()
+    except DataError:
+        return []
+    for number, line in enumerate(lines, 1):
+        try:
+            values += [msgspec.json.decode(line)] if line.strip() else []
+        except (msgspec.DecodeError, RecursionError) as error:
+            if not isinstance(next(iter(values), None), Mapping):
+                return []
+            problem = f"is not JSON ({error}); expected one value per line"
+            raise DataError(problem, place=f"{source.name}:{number}") from None
+    return values
 
 
 def _unwrapped(values: Sequence[Any]) -> Iterator[Any]:
@@ -101,16 +132,13 @@ def _unwrapped(values: Sequence[Any]) -> Iterator[Any]:
         yield value
 
 
-def _is_message(value: Any) -> bool:
-    return isinstance(value, Mapping) and "role" in value
-
-
 def _exchange(value: Mapping[str, Any], number: int) -> Iterator[Request]:
     """A request of a model API, with its reply next to it or inside."""
     asked = value.get("request", value.get("body", value))
     asked = decoded(asked)
     if not isinstance(asked, Mapping):
         return
+    asked = {**as_object(asked.get("config")), **asked}  # of the Python SDK for Gemini
     reply = decoded(value.get("response", value.get("output", value)))
     keys = ("messages", "contents", "input")
     messages = next((asked[key] for key in keys if isinstance(asked.get(key), list)), None)
@@ -125,12 +153,14 @@ def _exchange(value: Mapping[str, Any], number: int) -> Iterator[Request]:
     ids = ("id", "conversation_id", "trace_id", "thread_id", "job_id")
     name = next((str(value[key]) for key in ids if value.get(key)), "")
     error = value.get("error") or answered.get("error")
+    versions = (answered.get(key) for key in ("model", "modelVersion", "model_version"))
+    named = (asked.get("model"), *versions)
     choices = next((answered[key] for key in ("choices", "candidates") if key in answered), ())
     yield Request(
         name or (f"trace-{number + 1}" if number else ""),
         [*_system(asked), *messages],
         list(replies(said)),
-        str(asked.get("model") or answered.get("model") or answered.get("modelVersion") or ""),
+        next((str(one) for one in named if one), ""),
         asked.get("tools"),
         error=_error_text(error),
         spent=_spent(value, answered),
@@ -157,10 +187,7 @@ def _error_text(error: Any) -> str:
 
 
 def _spent(value: Mapping[str, Any], reply: Mapping[str, Any]) -> Spent:
-    usage = next(
-        (one[key] for one in (reply, value) for key in ("usage", "usageMetadata") if one.get(key)),
-        None,
-    )
+    usage = next((one[key] for one in (reply, value) for key in _USAGE if one.get(key)), None)
     times = ("latency_ms", "duration_ms", "response_time_ms")
     time = next((value[key] for key in times if value.get(key) is not None), None)
     return spent_in(usage, time, value.get("cost_usd"))
@@ -192,4 +219,5 @@ def _reply_id(request: Mapping[str, Any]) -> str:
 
 def _spent_of_request(request: Mapping[str, Any]) -> Spent:
     given = as_object(request["output"])
-    return spent_in(given.get("usage"), in_milliseconds(given.get("time")))
+    usage = as_object(given.get("usage"))
+    return spent_in(usage, in_milliseconds(given.get("time")), usage.get("total_cost"))

@@ -109,6 +109,8 @@ def _transferred_to(result: Mapping[str, Any]) -> str:
 
 
 def _models(turn: Mapping[str, Any]) -> list[str]:
+    if turn.get("producing_llm"):
+        return [str(turn["producing_llm"])]
     usage = turn.get("llm_usage")
     named = usage.get("model_usage") if isinstance(usage, Mapping) else None
     return list(map(str, named)) if isinstance(named, Mapping) else []

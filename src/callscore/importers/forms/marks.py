@@ -362,6 +362,8 @@ def _check_headings(
     lacking = f"questions without a column: {list_names([_named(one) for one in missing])}"
     if columns.unknown:
         heading, *others = map(heading_of, columns.unknown)
+        if heading in columns.questions:  # the second of two columns
+            raise DataError("is the heading of two columns", field=heading, place=place)
         raise DataError(
             f"is not a question of the form{_nearest(heading, form)}; "
             + (f"nor are {list_names([repr(other) for other in others])}; " if others else "")

@@ -153,7 +153,7 @@ def _table_form(table: Table, source: Source) -> Form:
             questions.append(_table_question(table, row, number, words, source))
         column = table.column(_SECTION_WEIGHT)
         weight = (
-            _parse_number(rows[0].cells.get(column), rows[0], column, source) if column else None
+            _parse_weight(rows[0].cells.get(column), rows[0], column, source) if column else None
         )
         sections.append(Section(name, name, questions, weight))
     mode: Mode = "section_weights" if table.column(_SECTION_WEIGHT) else "question_weights"
@@ -201,15 +201,16 @@ def _table_question(
         raise DataError("is empty; expected a question", field=words,
                         place=f"{source.name}: {row.where}")  # fmt: skip
     points = _parse_number(text(_POINTS) or None, row, "points", source)
-    is_fatal = _is_yes(text(_CRITICAL))
+    is_fatal = _parse_flag(text(_CRITICAL), row, table.column(_CRITICAL), source)
+    may_not_apply = _parse_flag(text(_NA), row, table.column(_NA), source)
     options = _table_options(text(_OPTIONS), points, row, source, fails=is_fatal)
     return FormQuestion(
         _question_id(table, row, number, words),
         title,
         "single",
         options,
-        _parse_number(text(_WEIGHT) or None, row, "weight", source),
-        _is_yes(text(_NA)) or any(one.is_na for one in options),
+        _parse_weight(text(_WEIGHT), row, table.column(_WEIGHT), source),
+        may_not_apply or any(one.is_na for one in options),
         instructions="" if table.column(_INSTRUCTIONS) == words else text(_INSTRUCTIONS),
         condition=_table_condition(text(_CONDITION), row, source),
     )
@@ -277,8 +278,29 @@ def _table_condition(text: str, row: TableRow, source: Source) -> Condition | No
     return Condition(question.strip(), [one.strip() for one in answers.split("|")])
 
 
-def _is_yes(text: str) -> bool:
-    return text.casefold() in YES | {"1", "x", "critical", "fatal", "auto-fail"}
+def _parse_flag(text: str, row: TableRow, column: str | None, source: Source) -> bool:
+    """Yes or no; a word that is neither is refused: a critical question must not become another."""
+    word = text.casefold()
+    if word in YES | {"1", "x", "✓", "critical", "fatal", "auto-fail"}:
+        return True
+    if not word or word in NO | NOT_APPLICABLE | DASHES or word.startswith(("0", "non", "not ")):
+        return False
+    raise DataError(
+        f"{text!r}; expected yes, no or nothing",
+        field=column or "",
+        place=f"{source.name}: {row.where}",
+    )
+
+
+def _parse_weight(cell: Any, row: TableRow, column: str | None, source: Source) -> float | None:
+    weight = _parse_number(cell, row, column, source)
+    if weight is not None and weight < 0:
+        raise DataError(
+            f"{weight:g} is negative; expected 0 or more",
+            field=column or "",
+            place=f"{source.name}: {row.where}",
+        )
+    return weight
 
 
 def _parse_number(cell: Any, row: TableRow, field: str | None, source: Source) -> float | None:

@@ -213,14 +213,15 @@ def _without_mismatch(field: FieldValue | None) -> FieldValue | None:
 
 
 def _set_row(label: str, value: Sequence[Any], replies: Sequence[Any]) -> FieldComparison:
-    """Compare a list of texts or numbers: missing and extra entries."""
-    expected = [value_text(entry) for entry in value]
+    """Compare a list of texts, numbers or objects: missing and extra entries."""
+    keys = list(next(as_objects(value), ()))
+    expected = [_entry_text(entry, keys) for entry in value]
     given: list[FieldValue | None] = []
     for other in replies:
         if not isinstance(other, (list, tuple)):
             given.append(None if other is None else FieldValue(value_text(other), same=False))
             continue
-        has = [value_text(entry) for entry in other]
+        has = [_entry_text(entry, keys) for entry in other]
         if any(len(entry) > SHORT for entry in (*expected, *has)):
             given.append(FieldValue("\n".join(has)))
             continue
@@ -231,6 +232,13 @@ def _set_row(label: str, value: Sequence[Any], replies: Sequence[Any]) -> FieldC
         given.append(FieldValue(text or "(empty)", same=not (missing or extra)))
     long = any(len(entry) > SHORT for entry in expected)
     return FieldComparison(label, ("\n" if long else ", ").join(expected) or "(empty)", given)
+
+
+def _entry_text(entry: Any, keys: Sequence[str]) -> str:
+    """Return an entry as text; an object with these keys first, as their order means nothing."""
+    if isinstance(entry, dict):
+        entry = {key: entry[key] for key in keys if key in entry} | entry
+    return value_text(entry)
 
 
 def _field_value(expected: Any, given: Any) -> FieldValue | None:

@@ -203,6 +203,8 @@ class QuestionCall(NamedTuple):
 
     place: int
     case_id: str
+    text: str
+    """The question: several may have one id."""
     expected: str
     given: str
     same: bool
@@ -225,6 +227,7 @@ def question_calls(
                     QuestionCall(
                         place,
                         view.case.id,
+                        mark.shown.text,
                         mark.expected,
                         "no mark" if given is None else given.text,
                         given is not None and given.same is True,

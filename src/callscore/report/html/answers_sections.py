@@ -29,11 +29,11 @@ MAX_QUESTIONS = 100
 MAX_QUESTION_LENGTH = 160
 
 
-LinkOfCell = Callable[[str, str, str], Child]
+LinkOfCell = Callable[[QuestionAgreement, str, str], Child]
 """Makes the count of a question and a model a link to its calls."""
 
 
-def _no_link(_question: str, _model: str, count: str) -> Child:
+def _no_link(_question: QuestionAgreement, _model: str, count: str) -> Child:
     return count
 
 
@@ -124,7 +124,7 @@ def _question_cell(question: QuestionAgreement, model: str, link: LinkOfCell) ->
     sentence = ", ".join(f"{number} {word}" for word, number in errors.items() if number)
     return tag(
         "td",
-        link(question.id, model, f"{count.agreed} of {count.asked}"),
+        link(question, model, f"{count.agreed} of {count.asked}"),
         tag("small", sentence) if sentence else None,
         class_=shade(1 - count.agreement),
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from callscore.core.judging import Judging
-from callscore.core.scorecard import Blocker, Scorecard
+from callscore.core.scorecard import Blocker, MetricScore, ModelScore, Scorecard
 from callscore.report.cells import tasks_run
 from callscore.report.decision_statements import (
     sampled_unit,
@@ -32,7 +32,7 @@ from callscore.report.source import Destination, Provenance, ReportSource
 from callscore.report.svg.rank_bands import RankBar, draw_rank_bands
 from callscore.scorecard.template import TemplateRow
 
-CALLS_SHOWN = 40
+CALLS_SHOWN = 12
 MAX_NOTE_LENGTH = 500
 NOTES_SHOWN = 200
 
@@ -100,14 +100,24 @@ def blockers_section(
 ) -> Html:
     """Return every breached blocker with the calls that breached it."""
     labels = {row.key: row.label for row in template}
+
+    def calls(model: ModelScore, blocker: Blocker) -> Child:
+        number = show_count(len(blocker.cases), "call")
+        first = join_with([link(case) for case in blocker.cases[:CALLS_SHOWN]])
+        more = f"{len(blocker.cases) - CALLS_SHOWN} more"
+        rest = gate(model.model, blocker.metric, more) if len(blocker.cases) > CALLS_SHOWN else None
+        return join(f"{number}: ", first, None if rest is None else join(" and ", rest))
+
     rows = [
         row(
             model_name(model.model),
             (
-                blocker.task,
+                labels.get(blocker.task, blocker.task).removesuffix(" Score"),
                 gate(model.model, blocker.metric, labels.get(blocker.metric, blocker.metric)),
-                _breach(blocker),
-                _calls(blocker.cases, link),
+                _breach(blocker, model.tasks[blocker.task].metrics.get(blocker.metric)),
+                calls(model, blocker)
+                if blocker.cases
+                else tag("span", "no single call", class_="quiet"),
             ),
         )
         for model in card.models
@@ -123,21 +133,18 @@ def blockers_section(
     return section("blockers", "Blockers", table(headings, rows, "Blockers and their calls"))
 
 
-def _breach(blocker: Blocker) -> Html:
+def _breach(blocker: Blocker, metric: MetricScore | None) -> Html:
+    """Return the value with its limit; where a gate looks at each call, that of the worst one."""
+    mark = " %" if metric is not None and metric.unit == "percent" else ""
     limit = "blocked at" if blocker.value == blocker.limit else "limit"
+    remarks = [] if blocker.gating else ["not gating"]
+    if metric is not None and metric.gate_value is None and metric.value is not None:
+        remarks.append(f"in the worst call; {show(metric.value, metric.unit)} over all")
     return join(
-        tag("b", f"{blocker.value:.4g}", class_="bad"),
-        f" ({limit} {blocker.limit:g})",
-        None if blocker.gating else " not gating",
+        tag("b", f"{blocker.value:.4g}{mark}", class_="bad"),
+        f" ({limit} {blocker.limit:g}{mark})",
+        tag("small", "; ".join(remarks)) if remarks else None,
     )
-
-
-def _calls(cases: Sequence[str], link: CaseLink) -> Child:
-    if not cases:
-        return tag("span", "no single call", class_="quiet")
-    first = join_with([link(case) for case in cases[:CALLS_SHOWN]])
-    more = len(cases) - CALLS_SHOWN
-    return join(first, f" and {more} more" if more > 0 else None)
 
 
 def judge_section(card: Scorecard, verdicts: Mapping[str, int]) -> Html:
@@ -310,16 +317,16 @@ NOTHING_SENT: Mapping[str, str] = {
 
 
 def compliance_section(source: ReportSource, collection: CaseCollection) -> Html:
-    """Return how the data of the calls was handled."""
+    """Return how the data was handled."""
     destinations = source.provenance.destinations
     rows = [row(plain(one.name, 80), list(_cells(one))) for one in destinations]
     headings = ["Name", "Role", "Provider", "Sent to", "Parameters", "$ per million tokens"]
     return section(
         "compliance",
         "Compliance",
-        table(headings, rows, "Where calls were sent") if rows else None,
+        table(headings, rows, "Where the data was sent") if rows else None,
         fact_list(list(_facts(source, collection))),
-        note="Where calls were sent, what was redacted, what is kept, and who labelled.",
+        note="Where the data was sent, what was redacted, what is kept, and who labelled.",
     )
 
 

@@ -23,6 +23,7 @@ from callscore.report.html.parts import (
     chip,
     collapsible,
     figure,
+    in_words,
     model_name,
     row,
     status_word,
@@ -124,6 +125,7 @@ MAX_TURNS = 600
 MAX_VERDICTS = 240
 """The most verdicts shown for a case, over all its answers."""
 SCORES_SHOWN = 5
+REASONS_SHOWN = 3
 NO_MARKS = CaseMarks()
 
 
@@ -223,6 +225,7 @@ def transcript_section(case: DecodedCase, place: int, focus: Focus = NO_FOCUS) -
     return tag(
         "div",
         tag("h3", "Transcript"),
+        _legend(marked),
         tag("ol", lines, class_="turns"),
         tag("p", f"{show_count(left, 'more turn')} not shown.", class_="note") if left else None,
         collapsible("Quotes that are not in the transcript", tag("ul", missing))
@@ -234,6 +237,21 @@ def transcript_section(case: DecodedCase, place: int, focus: Focus = NO_FOCUS) -
         role="region",
         aria_label="Transcript",
     )
+
+
+def _legend(marked: Sequence[Sequence[Span]]) -> Html | None:
+    """Return what the marks in a transcript mean; nothing if there are none."""
+    authors = {quote.author for spans in marked for span in spans for quote in span.quotes}
+    if not authors:
+        return None
+    people = tag("mark", "quoted by people", class_="gold") if EXPECTED in authors else None
+    models = (
+        tag("mark", "evidence for a model's answer", class_="model")
+        if authors - {EXPECTED}
+        else None
+    )
+    between = ", " if people is not None and models is not None else None
+    return tag("p", people, between, models, class_="note legend")
 
 
 def _instructions(case: DecodedCase) -> Html | None:
@@ -335,28 +353,32 @@ def comparison_table(case: DecodedCase, marks: CaseMarks, focus: Focus = NO_FOCU
 
 
 def _heading(decoded: DecodedAnswer, case: DecodedCase) -> Html:
-    reasons = reasons_of(decoded)
+    reasons = _reasons_of(decoded)
+    first, others = reasons[:REASONS_SHOWN], reasons[REASONS_SHOWN:]
+    more = tag("small", plain("; ".join(others), 1_500))
     return join(
         model_name(answer_label(decoded, case)),
         " ",
         score_of(decoded),
-        tag("small", plain("; ".join(reasons), 300)) if reasons else None,
+        tag("small", plain("; ".join(first), 300)) if first else None,
+        collapsible(f"{len(others)} more", more) if others else None,
     )
 
 
-def reasons_of(decoded: DecodedAnswer) -> list[str]:
+def _reasons_of(decoded: DecodedAnswer) -> list[str]:
     """Return why an answer has its status, in words where the task has them."""
     result = decoded.answer.result
     error = [decoded.answer.error] if decoded.answer.error else []
     if not decoded.answer.differences:
         return [*_reason_codes(decoded), *error]
-    return list(dict.fromkeys([*decoded.answer.differences, *result.flags, *error]))
+    flags = map(in_words, result.flags)
+    return list(dict.fromkeys([*decoded.answer.differences, *flags, *error]))
 
 
 def _reason_codes(decoded: DecodedAnswer) -> list[str]:
     """Return reasons and flags, which do not contain text of the call or the reply."""
     result = decoded.answer.result
-    return list(dict.fromkeys([*result.reasons, *result.flags]))
+    return [in_words(code) for code in dict.fromkeys([*result.reasons, *result.flags])]
 
 
 def _compared_row(field: FieldComparison, marks: ComparedMarks | None, focus: Focus) -> Html:

@@ -190,7 +190,7 @@ def models_table(
             cells.insert(_COST + 1, _cost_at_volume(model.cost, volume))
         shown = [found.cells[place] for found in of_agents]
         cells += [_value(cell.text, cell.interval) for cell in shown]
-        rows.append(row(join(model_name(model.model), " ", _mark(card, model.model)), cells))
+        rows.append(row(marked_model(card, model.model), cells))
     return table(headings, rows, "Scorecard, one row per model", "models")
 
 
@@ -211,13 +211,13 @@ _OF_AGENTS = (f"{SCENARIO}.success", f"{SCENARIO}.pass_k", f"{SCENARIO}.free_suc
 _KINDS_OF_AGENTS = ("metric", "latency")
 
 
-def _mark(card: Scorecard, model: str) -> Html | None:
-    """Return the word of the decision, if it names the model as one to take."""
+def marked_model(card: Scorecard, model: str) -> Html:
+    """Return a model with the word of the decision, if that names it as one to take."""
     first = next(iter(card.decision), None)
-    if first is None or model not in first.models:
-        return None
-    tone = TONES_OF_WORDS.get(first.word, "plain")
-    return chip(plain(first.word, 20).lower(), tone) if tone in ("good", "middling") else None
+    tone = TONES_OF_WORDS.get(first.word, "plain") if first is not None else "plain"
+    if first is None or model not in first.models or tone not in ("good", "middling"):
+        return join(model_name(model))
+    return join(model_name(model), " ", chip(plain(first.word, 20).lower(), tone))
 
 
 def _order(model: ModelScore, entry: RankingLine) -> tuple[bool, float, str]:
@@ -266,7 +266,7 @@ def _corrected(corrected: Corrected) -> Html:
 def _final(model: ModelScore) -> Child:
     final = model.final
     if final.score is not None:
-        mark = "" if final.official else " estimate"
+        mark = None if final.official else tag("small", "estimate")
         judged = join(_value(show(final.score), show_score_interval(final)), mark)
         return judged if final.corrected is None else join(judged, _corrected(final.corrected))
     if final.status == "invalid":

@@ -39,6 +39,11 @@ def status_word(status: str) -> str:
     return status.replace("_", " ")
 
 
+def in_words(code: str) -> str:
+    """Return a metric or a flag as words: `qa.false_pass_rate` is `qa false pass rate`."""
+    return plain(code, 80).replace(".", " ").replace("_", " ")
+
+
 def table(headings: Iterable[Child], rows: Iterable[Html], label: str, class_: str = "") -> Html:
     """Return a table that scrolls by itself if it is too wide, also by keyboard."""
     head = tag("thead", tag("tr", [tag("th", cell, scope="col") for cell in headings]))

@@ -16,6 +16,7 @@ from callscore.report.cells import (
     show_score_interval,
     tasks_run,
 )
+from callscore.report.html.first_screen import marked_model
 from callscore.report.html.parts import chip, collapsible, figure, model_name, section, table
 from callscore.report.html.parts import row as table_row
 from callscore.report.markup import Child, Html, join, tag
@@ -48,7 +49,8 @@ def scorecard_table(
     card: Scorecard, template: Sequence[TemplateRow], label: LinkOfRow = _plain_label
 ) -> Html:
     """Return every row of the template, one column per model."""
-    headings = ["Metric", *(model_name(model.model) for model in card.models), "Threshold"]
+    names = [marked_model(card, model.model) for model in card.models]
+    headings = ["Metric", *names, "Threshold"]
     filled = scorecard_rows(card, template, rows="details")
     return table(headings, (_row(line, card, label) for line in filled), "Scorecard", "scorecard")
 

@@ -56,7 +56,7 @@ def connect(url: DatabaseUrl) -> Connection:
             **url.parameters(),  # type: ignore[arg-type]
         )
     except (psycopg.Error, UnicodeError) as error:
-        raise store_error(url, error, "cannot be reached") from None
+        raise store_error(url, error, "cannot be reached", url.demands) from None
 
 
 @contextmanager
@@ -79,7 +79,7 @@ def brief_transaction(connection: Connection, lease_s: float, more: str = "") ->
         raise
 
 
-def store_error(url: DatabaseUrl, error: BaseException, what: str) -> StoreError:
+def store_error(url: DatabaseUrl, error: BaseException, what: str, hint: str = "") -> StoreError:
     """An error without libpq's text, which may contain parameters: class, host and SQLSTATE."""
     if isinstance(error, UnicodeError):
         return StoreError(f"{url}: {what}: {error}")
@@ -90,7 +90,7 @@ def store_error(url: DatabaseUrl, error: BaseException, what: str) -> StoreError
             "roles with `callscore grant`"
         )
     shown = type(error).__name__ + (f", SQLSTATE {state}" if state else "")
-    return StoreError(f"{url}: {what}: {shown}")
+    return StoreError(f"{url}: {what}: {shown}{hint}")
 
 
 class Link:

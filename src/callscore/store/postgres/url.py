@@ -73,11 +73,23 @@ class DatabaseUrl(msgspec.Struct, frozen=True):
 
     def exists(self) -> bool:
         """Whether the database has a store; raises StoreError if it cannot be reached."""
-        from callscore.store.postgres.connection import connect
+        from callscore.store.postgres.connection import Link, connect
         from callscore.store.postgres.schema import version_of
 
-        with connect(self) as connection:
-            return version_of(connection, self) > 0
+        connect(self).close()  # a wrong address is an error at once, an outage later is not
+        link = Link(self)
+        try:
+            return link.do(lambda connection: version_of(connection, self)) > 0
+        finally:
+            link.close()
+
+    @property
+    def demands(self) -> str:
+        """What its server must have because it may be on another machine; empty if nothing."""
+        if self.is_socket or self.host in _LOCAL:
+            return ""
+        both = ", ".join(f"{name}={value}" for name, value in {**REMOTE, **self.settings}.items())
+        return f"; the URL demands {both} (docs/scale.md)"
 
     def parameters(self, environment: Mapping[str, str] = os.environ) -> dict[str, str | int]:
         """The connection parameters for libpq; raises ConfigError if the password is missing."""

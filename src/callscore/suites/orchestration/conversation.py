@@ -114,8 +114,8 @@ class FreeConversation:
     ) -> None:
         self._scenario, self.settings, self._run = scenario, settings, run
         self.model = model
-        self._tools: Tools = cards.tools
         self._agent = agent_of(scenario, cards)
+        self._tools: Tools = cards.tools_of(self._agent)
         card = cards.by_id.get(self._agent)
         self._names = frozenset(tool.name for tool in card.tools) if card is not None else ()
         self._builder = StepCaseBuilder(scenario, cards, protocol)

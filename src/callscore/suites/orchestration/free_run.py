@@ -56,7 +56,7 @@ class FreeRun:
 
     def __init__(self, scenario: Scenario, cards: Cards, protocol: PromptProtocol) -> None:
         self._scenario = scenario
-        self._tools: Tools = cards.tools
+        self._cards = cards
         self._builder = StepCaseBuilder(scenario, cards, protocol)
         self.asking_back = protocol.asking_back
         self._due: dict[int, PlanStep | AgentStep] = {p.step_id: p for p in scenario.plans}
@@ -124,7 +124,7 @@ class FreeRun:
         self._progress.record_turn(step.agent, called=isinstance(prediction, ToolCalls))
         if not isinstance(prediction, ToolCalls):
             return
-        if matches(prediction, step, self._tools):
+        if matches(prediction, step, self._cards.tools_of(step.agent)):
             raw = next(raw for raw in self._scenario.raw if raw.step_id == step.step_id)
             result: Any = tool_result(raw.content)
         else:

@@ -142,7 +142,8 @@ def tally_scenarios(
 ) -> TaskTally:
     """All scenarios of one model in one language, added up; `labels` by scenario."""
     formula = formula_for(card_spec(), SCENARIO, SETTINGS)
-    tally = TaskTally(contributions=TaskContributions())
+    kept = TaskContributions()
+    tally = TaskTally(contributions=kept)
     cases: list[tuple[str, list[ScoredReply]]] = []
     charges: list[Charge] = []
     for row in rows:
@@ -161,8 +162,7 @@ def tally_scenarios(
         of_runs = costs.get(each.scenario, ())
         tally.add_calls(of_runs, len(of_runs))
         tally.add_error()
-        assert tally.contributions is not None
-        tally.contributions.add_unanswered(_charge(each.scenario, of_runs, answered=False))
+        kept.add_unanswered(_charge(each.scenario, of_runs, answered=False))
     return tally
 
 

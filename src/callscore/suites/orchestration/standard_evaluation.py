@@ -69,7 +69,7 @@ def open_steps(
     for run, scenario in _scenario_by_run(recording, key, cards):
         for step in scenario.agent_steps:
             if step.has_card or step.step_id in run.steps:
-                record = _agent_record(step, run, scenario, cards.tools, verdicts)
+                record = _agent_record(step, run, scenario, cards.tools_of(step.agent), verdicts)
                 if record.call is not None and record.call.undecided:
                     shown = case_for_judge(scenario, step)
                     yield OpenStep(run.number, shown, record.call.undecided)
@@ -93,7 +93,7 @@ def evaluate_scenario(
             if not step.has_card and step.step_id not in run.steps:
                 findings[_not_requested_finding(step, scenario)] = None
                 continue
-            records.append(_agent_record(step, run, scenario, cards.tools, verdicts))
+            records.append(_agent_record(step, run, scenario, cards.tools_of(step.agent), verdicts))
     return ScenarioEvaluation(
         _row(file_path, records, recording),
         tuple(records),

@@ -20,8 +20,8 @@ from callscore.suites.orchestration.plan.measures import PlanScore
 from callscore.suites.orchestration.replies import NOT_RUN, ScenarioReplies
 from callscore.suites.orchestration.scenario.output_file import RecordedReply
 
-LONGEST_SHOWN = 1000
-DIFFERENCES_SHOWN = 5
+LONGEST_SHOWN, DIFFERENCES_SHOWN = 1000, 5
+"""Of a step in a record: characters of a text, and how many wrong arguments it names."""
 KINDS = frozenset({"plan", "call", "rejection"})
 _ROWS = {
     "plan": ("plan",),

@@ -87,11 +87,22 @@ def _overview(visit: Visit, run: RunLine, query: AgentsQuery) -> Html:
         "section",
         tag("h1", "Agents"),
         tag("p", "Each sign is a step: ", _legend(), class_="note"),
-        tag("output", show_count(len(lines), "scenario"), class_="count"),
+        tag("output", _count(visit, run, len(lines)), class_="count"),
         table(headings, rows, "Steps of every scenario by model", "steps"),
         tag("nav", more, class_="more") if more else None,
         export_links(visit),
         _confusion(visit, run, models),
+    )
+
+
+def _count(visit: Visit, run: RunLine, shown: int) -> str:
+    source = visit.results.scored(run.id).source
+    tasks = [] if source is None else [model.tasks.get(SCENARIO) for model in source.card.models]
+    total = max((task.n for task in tasks if task is not None), default=shown)
+    return (
+        f"{shown} of {show_count(total, 'scenario')}"
+        if total > shown
+        else show_count(shown, "scenario")
     )
 
 

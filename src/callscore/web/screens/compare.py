@@ -20,7 +20,7 @@ from callscore.report.html.comparison_section import (
     notes_list,
     rows_table,
 )
-from callscore.report.html.parts import chip, collapsible, model_name, row, table
+from callscore.report.html.parts import chip, collapsible, in_words, model_name, row, table
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show_count
 from callscore.report.safe_text import plain
@@ -286,12 +286,15 @@ def _blockers(comparison: Comparison) -> Html | None:
     new, gone = comparison.new_blockers, comparison.gone_blockers
     if not new and not gone:
         return None
-    return join(
-        tag("p", chip("new blockers", "bad"), " ", plain(", ".join(new), 300)) if new else None,
-        tag("p", chip("no longer blocked", "good"), " ", plain(", ".join(gone), 300))
-        if gone
-        else None,
-    )
+    said = [
+        tag("p", word, " ", ", ".join(map(in_words, slugs)))
+        for word, slugs in (
+            (chip("new blockers", "bad"), new),
+            (chip("no longer blocked", "good"), gone),
+        )
+        if slugs
+    ]
+    return join(said)
 
 
 def _filters(visit: Visit, comparison: Comparison, query: CompareQuery) -> Html:

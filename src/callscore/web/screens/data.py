@@ -17,6 +17,7 @@ from callscore.uploads.data_folder import (
     CASES,
     EVAL,
     ROLES,
+    TRANSCRIPTS,
     DataFolder,
     DataSet,
     ImportChoices,
@@ -86,7 +87,7 @@ def _data_set(visit: Visit) -> tuple[DataFolder, DataSet]:
 
 
 def _set_row(data: DataSet) -> Html:
-    written = [name for name in (CASES, EVAL) if (data.folder / name).exists()]
+    written = [name for name in (CASES, TRANSCRIPTS, EVAL) if (data.folder / name).exists()]
     names = [plain(", ".join(data.names(role)), 80) or "—" for role in ROLES]
     label = link(f"Data set {data.number}", f"/data/{data.number}")
     return row(label, [*names, ", ".join(written) or "—"])
@@ -120,7 +121,18 @@ async def receive_new(visit: Visit) -> Answer:
     folder = _folder(visit)
     if folder is None:
         raise NotFound("files need a folder: start the server with --data DIR")
-    data = await _receive(visit, folder, folder.create)
+    made: list[DataSet] = []
+
+    def create() -> DataSet:
+        made.append(folder.create())
+        return made[0]
+
+    try:
+        data = await _receive(visit, folder, create)
+    except BaseException:  # or the page would not say that files are missing
+        for one in made:
+            folder.discard(one)
+        raise
     return Redirect(f"/data/{data.number}")
 
 

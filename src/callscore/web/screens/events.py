@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from callscore.core.events import LoggedEvent, find_faults
+from callscore.report.details.decoded_case import value_text
 from callscore.report.html.parts import chip, row, table
 from callscore.report.markup import Html, tag
 from callscore.report.numbers import show_count
@@ -37,7 +38,9 @@ def show_log(visit: Visit) -> Answer:
         "section",
         tag("h1", "Log"),
         tag("p", show_count(len(events), "event"), " ", state),
-        table(("Event", "When", "Who", "Kind", "What"), [_row(one) for one in shown], "Events")
+        table(
+            ("Event", "When (UTC)", "Who", "Kind", "What"), [_row(one) for one in shown], "Events"
+        )
         if shown
         else tag("p", "The log is empty."),
         tag("p", older),
@@ -47,8 +50,22 @@ def show_log(visit: Visit) -> Answer:
 
 
 def _row(event: LoggedEvent) -> Html:
-    cells = (event.at, plain(event.author, 60), event.kind, plain(_text(event), MAX_TEXT))
+    at = event.at[:19].replace("T", " ")
+    cells = (at, plain(event.author, 60), event.kind, plain(_in_words(event), MAX_TEXT))
     return row(str(event.seq), cells)
+
+
+def _in_words(event: LoggedEvent) -> str:
+    """The body without the signs of JSON, and without what is empty."""
+    try:
+        body = msgspec.json.decode(event.body or b"null")
+    except msgspec.DecodeError:
+        body = None
+    if not isinstance(body, dict):
+        return _text(event)
+    if list(body) == ["what"]:
+        return str(body["what"])
+    return "; ".join(f"{name}: {value_text(value)}" for name, value in body.items() if value)
 
 
 def _text(event: LoggedEvent) -> str:

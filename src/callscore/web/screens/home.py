@@ -8,7 +8,7 @@ from math import ceil
 
 from callscore.report.html.parts import chip, model_name, row, table
 from callscore.report.markup import Child, Html, join, tag
-from callscore.report.numbers import show, show_count, show_money
+from callscore.report.numbers import show, show_count, show_known_cost, show_money
 from callscore.report.race_text import describe_decision
 from callscore.report.safe_text import plain
 from callscore.report.svg.sparkline import draw_sparkline
@@ -20,7 +20,7 @@ from callscore.web.tables import export_links
 POLL = "every 2s"
 RUNS_DRAWN = 12
 """The runs that a sparkline shows."""
-COLUMNS = ("State", "Answers", "Leader", "Final", "Cost", "Started")
+COLUMNS = ("State", "Answers", "Leader", "Final", "Cost", "Started (UTC)")
 
 
 ONE_START_S = 5.0
@@ -102,7 +102,7 @@ def _row(run: RunLine, series: Sequence[RunLine]) -> Html:
     if run.leader is not None:
         leader = model_name(run.leader)
     cost = join(
-        show_money(run.cost_usd),
+        show_known_cost(run.cost_usd, run.unpriced),
         tag("small", f"judge {show_money(run.judge_usd)}") if run.judge_usd else None,
     )
     started = run.started_at[:16].replace("T", " ")
@@ -163,7 +163,7 @@ def _answers(run: RunLine) -> Html:
 
 EXPORTED = (
     "id", "name", "eval_file", "status", "started_at", "finished_at", "total", "answered", "failed",
-    "leader", "leader_final", "cost_usd", "judge_usd",
+    "leader", "leader_final", "cost_usd", "unpriced", "judge_usd",
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from callscore.report.cells import TONES
 from callscore.report.html.page import MARKS
-from callscore.report.html.parts import chip, model_name, status_word
+from callscore.report.html.parts import chip, in_words, model_name, status_word
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.safe_text import plain
@@ -282,7 +282,7 @@ def _cell(visit: Visit, given: MatrixParameters, place: int, cell: MatrixCell | 
 
 
 def _reason(slug: str) -> str:
-    return plain(slug.partition(".")[2] or slug, 60).replace("_", " ")
+    return in_words(slug.partition(".")[2] or slug)
 
 
 def _pager(visit: Visit, given: MatrixParameters, page: MatrixPage) -> Html:

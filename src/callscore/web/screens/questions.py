@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from hashlib import sha256
 
 import msgspec
 
+from callscore.report.details.form_agreement import QuestionAgreement
 from callscore.report.details.form_marks import QuestionCall, question_calls
 from callscore.report.html.answers_sections import (
     confusion_section,
@@ -33,6 +36,8 @@ class QuestionQuery(msgspec.Struct, frozen=True):
     """A question and a model, and which calls of them are listed."""
 
     question: str = ""
+    wording: str = ""
+    """Which one it is, where questions of several forms have this id."""
     model: str = ""
     expected: str = ""
     given: str = ""
@@ -69,6 +74,10 @@ def _calls(visit: Visit, source: ReportSource) -> Html:
         "section",
         tag("p", link("All questions", visit.path)),
         tag("h1", f"{plain(query.question, 60)} · {model_name(query.model)}"),
+        [
+            tag("p", plain(text, 500), dir="auto")
+            for text in dict.fromkeys(one.text for one in calls)
+        ],
         tag("p", NOTE, class_="note"),
         table(["people ↓ model →", *(plain(one, 40) for one in words)], rows, "Words", "matrix"),
         tag("output", f"{show_count(len(chosen), 'call')} {asked}", class_="count"),
@@ -81,10 +90,21 @@ def _calls_of(query: QuestionQuery, source: ReportSource) -> Sequence[QuestionCa
     models = [model.model for model in source.card.models]
     if query.model not in models:
         raise QueryError(f"model={plain(query.model, 60)!r}: expected one of {', '.join(models)}")
-    calls = question_calls(source.cases, source.provenance.settings, query.question, query.model)
+    calls = [
+        call
+        for call in question_calls(
+            source.cases, source.provenance.settings, query.question, query.model
+        )
+        if query.wording in ("", _wording(call.text))
+    ]
     if not calls:
         raise QueryError(f"question={plain(query.question, 60)!r}: the run has no answer to it")
     return calls
+
+
+def _wording(text: str) -> str:
+    """A few letters for the words of a question, which may be too long for an address."""
+    return sha256(text.encode()).hexdigest()[:8]
 
 
 def _is_chosen(call: QuestionCall, query: QuestionQuery) -> bool:
@@ -105,11 +125,15 @@ def _questions(visit: Visit, source: ReportSource) -> Html:
     counts = visit.results.counts(visit.run)
     models = [model.model for model in source.card.models]
 
-    def calls(question: str, model: str, count: str) -> Child:
-        return link(count, visit.url(question=question, model=model))
+    questions = counts.questions.worst_first()
+    uses = Counter(question.id for question in questions)
+
+    def calls(question: QuestionAgreement, model: str, count: str) -> Child:
+        wording = _wording(question.shown.text) if uses[question.id] > 1 else ""
+        return link(count, visit.url(question=question.id, wording=wording, model=model))
 
     sections = [
-        questions_section(counts.questions.worst_first(), models, calls),
+        questions_section(questions, models, calls),
         forms_section(counts.forms, models),
         confusion_section(
             "sentiment",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from callscore.core.case import Tool
+from callscore.core.tool_schema import FORMS
 from callscore.suites.orchestration.scenario.model import DecodedCall
 
 
@@ -25,7 +26,7 @@ def _is_number(value: Any) -> bool:
 
 _HAS_TYPE: Mapping[str, Callable[[Any], bool]] = {
     "string": lambda value: isinstance(value, str),
-    "integer": lambda value: _is_number(value) and value == int(value),
+    "integer": lambda value: _is_number(value) and float.is_integer(value * 1.0),
     "number": _is_number,
     "boolean": lambda value: isinstance(value, bool),
     "array": lambda value: isinstance(value, list),
@@ -62,6 +63,8 @@ def _problems(value: Any, schema: Any, path: str) -> Iterator[str]:
     choices = schema.get("enum")
     if isinstance(choices, list) and value not in choices:
         yield f"{path}: {str(value)[:80]!r} is not one of the allowed values"
+    elif any(_fits_none(value, schema.get(key)) for key in FORMS):
+        yield f"{path}: fits none of the forms of the schema"
     elif not _has_type(value, schema.get("type")):
         yield f"{path}: expected {_type_names(schema['type'])}, not {type(value).__name__}"
     elif isinstance(value, Mapping):
@@ -81,6 +84,10 @@ def _object_problems(
     if isinstance(properties, Mapping):
         for name, item in value.items():
             yield from _problems(item, properties.get(name), f"{path}.{name}")
+
+
+def _fits_none(value: Any, forms: Any) -> bool:
+    return isinstance(forms, list) and all(any(_problems(value, form, "")) for form in forms)
 
 
 def _has_type(value: Any, named: Any) -> bool:

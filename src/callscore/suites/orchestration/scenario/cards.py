@@ -11,6 +11,7 @@ import msgspec
 from callscore.core import strict_json
 from callscore.core.case import Tool
 from callscore.core.errors import DataError
+from callscore.core.tool_schema import plain_tool
 
 
 class Skill(msgspec.Struct, frozen=True):
@@ -31,11 +32,23 @@ class Card(msgspec.Struct, frozen=True):
 
 
 class Cards(msgspec.Struct, frozen=True):
-    """All agents of one language, and every tool by name."""
+    """All agents of one language, and every tool by name: of several with it the first."""
 
     by_id: Mapping[str, Card] = {}
     tools: Mapping[str, Tool] = {}
-    owners: Mapping[str, str] = {}
+    by_agent: Mapping[str, Mapping[str, Tool]] = {}
+
+    def tools_of(self, agent_id: str) -> Mapping[str, Tool]:
+        """Every tool by name, with its schema as code checks it; the agent's own come first."""
+        return self.by_agent.get(agent_id, self.by_agent.get("", {}))
+
+    def other_owner(self, tool: str, agent_id: str) -> str | None:
+        """The agent that has the tool, if this one has not."""
+        cards = [self.by_id[agent_id]] if agent_id in self.by_id else []
+        for card in (*cards, *self.by_id.values()):
+            if any(each.name == tool for each in card.tools):
+                return card.agent_id if card.agent_id != agent_id else None
+        return None
 
     def nearest(self, agent_id: str) -> str | None:
         """The only card id that differs in one letter, or None        Q19"""
@@ -68,7 +81,10 @@ def read_card(raw: bytes) -> Card:
     """One card file; raises DataError."""
     try:
         file = msgspec.convert(strict_json.decode(raw).value, _CardFile)
-    except (strict_json.JsonFault, msgspec.ValidationError) as error:
+    except strict_json.JsonFault as error:
+        problem = f"is not JSON ({error.detail}); expected an agent card"
+        raise DataError(problem, field=error.path) from None
+    except msgspec.ValidationError as error:
         raise DataError(f"{error}; expected an agent card with agent_card.agent_id") from None
     card = file.agent_card
     for place, tool in enumerate(file.tools):
@@ -78,6 +94,11 @@ def read_card(raw: bytes) -> Card:
                 "`callscore init --agents` writes it",
                 field=f"tools[{place}]",
             )
+    names = [tool.name for tool in file.tools]
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            problem = f"{name!r} is also tools[{names.index(name)}]; expected every name once"
+            raise DataError(problem, field=f"tools[{place}].name")
     tools = tuple(Tool(tool.name, tool.description, tool.parameters) for tool in file.tools)
     return Card(card.agent_id, card.name, card.description, tuple(card.skills), tools)
 
@@ -96,18 +117,20 @@ def unknown_tool(name: str, cards: Cards) -> str:
 
 
 def index_cards(cards: Iterable[Card]) -> Cards:
-    """Index cards by id and tools by name; of two tools with one name the first counts."""
+    """Index cards by id and tools by name."""
     by_id: dict[str, Card] = {}
     tools: dict[str, Tool] = {}
-    owners: dict[str, str] = {}
     for card in cards:
-        if card.agent_id in by_id:
-            raise DataError(f"two cards for the agent {card.agent_id!r}; expected one")
         by_id[card.agent_id] = card
         for tool in card.tools:
             tools.setdefault(tool.name, tool)
-            owners.setdefault(tool.name, card.agent_id)
-    return Cards(by_id, tools, owners)
+    plain = {name: plain_tool(tool) for name, tool in tools.items()}
+    by_agent = {
+        card.agent_id: plain | {tool.name: plain_tool(tool) for tool in card.tools}
+        for card in by_id.values()
+        if any(tools[tool.name] is not tool for tool in card.tools)
+    }
+    return Cards(by_id, tools, {"": plain, **by_agent})
 
 
 def _one_letter_apart(first: str, second: str) -> bool:

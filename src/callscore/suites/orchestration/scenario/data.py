@@ -22,7 +22,7 @@ from callscore.core.scenarios import (
     ScenarioSettings,
 )
 from callscore.suites.orchestration.result_format import natural_sort_key
-from callscore.suites.orchestration.scenario.cards import Cards, index_cards, read_card
+from callscore.suites.orchestration.scenario.cards import Card, Cards, index_cards, read_card
 from callscore.suites.orchestration.scenario.cases import StepCase, step_case, step_cases
 from callscore.suites.orchestration.scenario.end_state import NO_ENDING
 from callscore.suites.orchestration.scenario.model import AgentStep, RawStep, Scenario
@@ -59,13 +59,18 @@ def sort_paths(paths: Iterable[Path]) -> list[Path]:
 
 def read_cards(folder: Path, files: ScenarioFiles) -> tuple[Cards, str]:
     """The agent cards of a folder, and the hash of their content        C-132"""
-    cards = []
+    cards: dict[str, Card] = {}
+    places: dict[str, Path] = {}
     for path in files.card_files(folder):
         try:
-            cards.append(read_card(files.read_whole(path)))
+            card = read_card(files.read_whole(path))
+            if (other := places.setdefault(card.agent_id, path)) != path:
+                problem = f"a second card for the agent {card.agent_id!r}, next to {other.name}"
+                raise DataError(f"{problem}; expected one", field="agent_card.agent_id")
         except DataError as error:
             raise error.with_place(str(path)) from None
-    known = index_cards(cards)
+        cards[card.agent_id] = card
+    known = index_cards(cards.values())
     content = [msgspec.to_builtins(known.by_id[agent]) for agent in sorted(known.by_id)]
     return known, canonical_hash(content)
 

@@ -9,6 +9,7 @@ Content that is not text becomes the text that the public form has: every step h
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -34,6 +35,7 @@ _SHORT_KEYS = frozenset({"step_id", "agent", "content", "workflow"})
 _CALL_KEYS = frozenset({"tool", "arguments", "tool_call_result"})
 _CALLS_KEYS = frozenset({"tool_call", "tool_call_result"})
 _REJECTION_KEYS = frozenset({"status", "message", "required_info", "violation"})
+_WORKFLOW = re.compile(r"workflow_[\w-]+[\"']?\s*:\s*\{")
 _CONTENT = (
     "expected text, a call {tool, arguments, tool_call_result}, a list of calls, "
     "{tool_call: […], tool_call_result}, or a rejection {status, message}"
@@ -206,6 +208,8 @@ def _refuse_ambiguous(agent: str, content: str) -> None:
 
 
 def _has_plan(content: str) -> bool:
+    if _WORKFLOW.search(content):
+        return True
     plan = read_plan(content)
     return not isinstance(plan, Malformed) and any(flow.steps for flow in plan.workflows)
 

@@ -77,7 +77,7 @@ def _check_own_calls(scenario: Scenario, own: Mapping[int, str], cards: Cards) -
         where = case_id(scenario.lang, scenario.id, step.step_id)
         notes += [
             DataFinding(where, SCHEMA_VIOLATION, "noted", broken.detail)
-            for broken in schema_violations(step.due.calls, (), cards.tools)
+            for broken in schema_violations(step.due.calls, (), cards.tools_of(step.agent))
         ]
     return msgspec.structs.replace(scenario, findings=(*scenario.findings, *notes))
 
@@ -137,13 +137,9 @@ def _agent_step(step: RawStep, cards: Cards) -> tuple[list[AgentStep], list[Note
             if cards.tools and call.name not in cards.tools
         ]
         notes += [
-            Note(
-                "tool_of_another_agent",
-                "noted",
-                f"{call.name} belongs to {cards.owners[call.name]}",
-            )
+            Note("tool_of_another_agent", "noted", f"{call.name} belongs to {owner}")
             for call in annotation.due.calls
-            if cards.owners.get(call.name, agent) != agent
+            if (owner := cards.other_owner(call.name, agent)) is not None
         ]
     has_card = not cards.by_id or step.agent in cards.by_id
     return [AgentStep(step.step_id, agent, annotation.due, has_card)], notes
