@@ -37,13 +37,13 @@ def cpu_of(action: Callable[[], object], times: int = 1) -> float:
     return (time.process_time() - began) / times
 
 
-def stored_run(folder: Path, cases: int) -> Path:
+def stored_run(folder: Path, cases: int, judge: str = "none") -> Path:
     """A store with one run of these cases."""
     folder.mkdir()
     data, _ = write_workload(folder, "short", cases, short_records)
     eval_file = folder / "eval.yaml"
-    value = {"name": "bench", "data": data.name, "models": MODELS, "store": "runs.db"}
-    eval_file.write_text(json.dumps(value), encoding="utf-8")
+    value = {"name": "bench", "data": data.name, "models": MODELS, "judge": judge}
+    eval_file.write_text(json.dumps({**value, "store": "runs.db"}), encoding="utf-8")
     callscore.run(eval_file)
     return folder / "runs.db"
 
@@ -53,25 +53,37 @@ def page_cpu(results: StoredResults) -> float:
     return cpu_of(lambda: results.matrix(1, MatrixQuery(sort="worst")), TIMES)
 
 
+def scoring_cpu(store: Path, results: StoredResults) -> tuple[float, float]:
+    """CPU seconds of scoring as `run` scores, without the index and with it."""
+    views: list[int] = []
+    options = RunOptions(on_case=lambda view: views.append(len(view.answers)))
+    without = min(cpu_of(lambda: rescore_run(1, store, None, options)) for _ in range(2))
+    return without, min(cpu_of(lambda: results.build(1)) for _ in range(2))
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         many, few = (stored_run(folder / str(size), size) for size in (CASES, FEW_CASES))
-        views: list[int] = []
-        options = RunOptions(on_case=lambda view: views.append(len(view.answers)))
-        scoring = min(cpu_of(lambda: rescore_run(1, many, None, options)) for _ in range(2))
+        judged = stored_run(folder / "judged", CASES, "offline")
         with closing(open_results(many)) as results, closing(open_results(few)) as others:
-            with_index = min(cpu_of(lambda: results.build(1)) for _ in range(2))
+            scoring, with_index = scoring_cpu(many, results)
             others.build(1)
             pages = page_cpu(results) / page_cpu(others)
             case = cpu_of(lambda: results.case(1, CASES // 2), TIMES)
             source = cpu_of(lambda: results.source(1).card)
+        with closing(open_results(judged)) as results:
+            judging, judging_with_index = scoring_cpu(judged, results)
         print(f"{CASES} cases of 2 models: scoring {scoring:.1f} s of CPU, as `run` scores")
         each = scoring / CASES
         added = 1e6 * (with_index - scoring) / (CASES * len(MODELS))
         print(
             f"with the index: {with_index / scoring:.3f} × (bar {MOST_WITH_INDEX}), {added:.0f} µs"
             " more per result"
+        )
+        print(
+            f"judged by rules: {judging:.1f} s of CPU; with the index"
+            f" {judging_with_index / judging:.3f} × (bar {MOST_WITH_INDEX})"
         )
         print(
             f"a page of the matrix, against {FEW_CASES} cases: {pages:.2f} × (bar {MOST_FOR_MANY})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import resource
 import statistics
 import tempfile
@@ -10,10 +9,8 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-import callscore
-from bench.index import MODELS, cpu_of
+from bench.index import cpu_of, stored_run
 from bench.measuring import sized
-from bench.score import short_records, write_workload
 from callscore.core.events import Review
 from callscore.export.sources import rescore_run
 from callscore.results import open_results
@@ -32,17 +29,6 @@ EVENTS = sized(5_000, 10)
 REVIEWS, PAGES = sized(15, 2), sized(50, 2)
 LEAST_FASTER, MOST_FOR_MANY = 500, 1.5
 """The bars, which are printed with what was measured."""
-
-
-def judged_run(folder: Path, cases: int) -> Path:
-    """A store with one run, judged by rules."""
-    folder.mkdir()
-    data, _ = write_workload(folder, "short", cases, short_records)
-    value = {"name": "bench", "data": data.name, "models": MODELS, "judge": "offline"}
-    eval_file = folder / "eval.yaml"
-    eval_file.write_text(json.dumps({**value, "store": "runs.db"}), encoding="utf-8")
-    callscore.run(eval_file)
-    return folder / "runs.db"
 
 
 def judged_items(results: StoredResults) -> Sequence[VerdictItem]:
@@ -104,7 +90,9 @@ def cpu_of_intervals(results: StoredResults) -> float:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as place:
-        many, few = (judged_run(Path(place) / str(size), size) for size in (CASES, FEW_CASES))
+        many, few = (
+            stored_run(Path(place) / str(size), size, "offline") for size in (CASES, FEW_CASES)
+        )
         views: list[int] = []
         options = RunOptions(on_case=lambda view: views.append(len(view.answers)))
         scoring = cpu_of(lambda: rescore_run(1, many, None, options))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from callscore.core.errors import DataError
+from callscore.core.errors import DataError, StoreError
 from callscore.evaluate.block_scoring import ONE_PROCESS
 from callscore.export.sources import run_source
 from callscore.report.formats import report_format
@@ -123,3 +123,17 @@ def test_a_full_disk_does_not_hide_why_a_scoring_ended(tmp_path: Path, disk: typ
             disk.limit = NOTHING_FITS
             raise DataError("the reason")
         assert index.newest(0) is None
+
+
+def test_a_damaged_index_is_deleted_and_built_again(store: Path) -> None:
+    with closing(open_results(store)) as results:
+        results.build(1)
+    path = index_path(store)
+    raw = path.read_bytes()
+    kept = len(raw) // 2  # so that the tables are known, and what is in them is lost
+    path.write_bytes(raw[:kept] + bytes(len(raw) - kept))
+    with closing(open_results(store)) as results:
+        with pytest.raises(StoreError, match="was damaged and is deleted; try again"):
+            results.counts(1)
+        results.build(1)
+        assert results.counts(1).total == results.matrix(1, MatrixQuery()).total

@@ -20,12 +20,12 @@ UNDECIDED: tuple[Absence, ...] = ("failed", "not_run")
 """Why a case with a reply has no value yet: an item of it is not decided."""
 
 
-class Measure(msgspec.Struct, frozen=True, gc=False):
+class Measure(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One value of one formula on one case, or why there is none."""
 
     value: float | None
-    numerator: float = 0
-    denominator: float = 0
+    numerator: float = 0.0
+    denominator: float = 0.0
     absence: Absence = ""
     why: str = ""
     vacuous: bool = False
@@ -38,7 +38,7 @@ class Measure(msgspec.Struct, frozen=True, gc=False):
     awaiting: int = 0
     """Number of items that await a verdict, for a measure without a value; the counts cover the
     others."""
-    left_out: float = 0
+    left_out: float = 0.0
     """Items in favour of the reply that are left out of both counts (C-136)."""
 
     def reason(self) -> str | None:

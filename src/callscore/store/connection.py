@@ -213,9 +213,14 @@ def map_sqlite_errors(path: Path) -> Iterator[None]:
     except UnreadableRow as error:
         raise damage_error(path, str(error)) from None
     except (sqlite3.Error, UnicodeEncodeError, OverflowError) as error:
-        if getattr(error, "sqlite_errorcode", 0) & _PRIMARY in _DAMAGED:
+        if is_damage(error):
             raise damage_error(path, str(error)) from None
         raise StoreError(f"{path}: cannot keep results: {error}") from None
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether SQLite could read a file, and it is damaged."""
+    return getattr(error, "sqlite_errorcode", 0) & _PRIMARY in _DAMAGED
 
 
 def damage_error(path: Path, what: str) -> StoreError:

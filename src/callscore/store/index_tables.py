@@ -20,8 +20,8 @@ from callscore.store.index_rows import (
 )
 from callscore.store.results_filter import LAST
 
-SCHEMA = 6
-"""Raised with every change of the tables: an index of another schema is replaced."""
+SCHEMA = 7
+"""Raised with every change of tables or of what rows hold: another index is replaced."""
 DECIDED, OPEN = "word != ''", "word = ''"
 QUEUES = {
     "disputed": "disputed",

@@ -20,6 +20,7 @@ from callscore.store.address import StoreAddress
 from callscore.store.connection import (
     connect,
     create_private,
+    is_damage,
     is_writable,
     map_sqlite_errors,
     transaction,
@@ -167,7 +168,15 @@ class ResultsIndex:
     def _reading(self) -> Iterator[sqlite3.Connection]:
         with self._lock, map_sqlite_errors(self.path):
             self._follow()
-            yield self._connection
+            try:
+                yield self._connection
+            except sqlite3.DatabaseError as error:
+                if not (self.is_kept and is_damage(error)):
+                    raise
+                remove_files(self.path)
+                raise StoreError(
+                    f"{self.path}: was damaged and is deleted; try again: the run is scored again"
+                ) from None
 
     @contextmanager
     def _writing(self, last_of: int = 0) -> Iterator[sqlite3.Connection]:
