@@ -246,6 +246,7 @@ class TestOptions:
         """Fields that only a run fills in, or that name the files of a command, are no options."""
         ours = set(inspect.signature(callscore.score).parameters)
         of_files = {"repeats", "elsewhere", "other_tasks", "case_lines", "estimates", "kinds"}
+        of_files |= {"origins"}  # of a dossier
         assert set(ScoreConfig.__struct_fields__) - ours == of_files
         ours = set(inspect.signature(callscore.run).parameters)
         of_commands = {"targets", "log", "on_case", "on_step", "on_scoring_result", "unstored"}

@@ -255,8 +255,8 @@ def test_hostile_names_stay_text_in_a_comment(tmp_path: Path) -> None:
         (ModelDifference(0.0, (0.0, 0.0)), "a and b have the same score"),
         (
             ModelDifference(0.01, (0.001, 0.03), calls_needed=2345),
-            "a and b cannot be distinguished (+0.010 [0.001, 0.030]); about 2,400 calls would"
-            " show a difference of 0.010",
+            "a and b cannot be distinguished (+0.010 [0.001, 0.030]; the test that decides is"
+            " stricter than this interval); about 2,400 calls would show a difference of 0.010",
         ),
         (
             ModelDifference(0.001, (-0.02, 0.02), calls_needed=2345),

@@ -52,4 +52,4 @@ def test_a_forked_command_has_its_own_folder_and_environment(tmp_path: Path) -> 
         keyless = run("run", "eval.yaml", "--store", "other.db", cwd=tmp_path)
         elsewhere = run("run", "eval.yaml", env={"OWN_KEY": "own-key"})
     assert (keyless.returncode, "OWN_KEY" in keyless.stderr) == (2, True)
-    assert (elsewhere.returncode, "eval.yaml: cannot be read" in elsewhere.stderr) == (2, True)
+    assert (elsewhere.returncode, "eval.yaml: no such file" in elsewhere.stderr) == (2, True)

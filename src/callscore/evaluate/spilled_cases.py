@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
 import tempfile
 from collections.abc import Iterator
 from weakref import finalize
 
+from callscore.processes.value_bytes import from_bytes, to_bytes
 from callscore.scorecard.tally import TaskTally
 from callscore.stats.contributions import CaseContributions, TaskContributions
 from callscore.store.disk_list import DiskNumbers
@@ -21,8 +21,8 @@ class SpilledCases:
     def __init__(self, cases: CaseContributions) -> None:
         self._file = tempfile.TemporaryFile(prefix="callscore-")  # noqa: SIM115  see finalize
         finalize(self, self._file.close)
-        self._starts: list[int] = []
-        """Where each part begins in the file."""
+        self._places: list[tuple[int, int]] = []
+        """Of each part in the file, its beginning and its length."""
         self._in_file = 0
         self._last = TaskContributions()
         self.has_labels = False
@@ -34,8 +34,9 @@ class SpilledCases:
         self.has_labels = self.has_labels or other.has_labels
         self._last.extend(other)
         if len(self._last) > CASES:
-            self._starts.append(self._file.seek(0, 2))
-            pickle.dump(self._last, self._file, pickle.HIGHEST_PROTOCOL)
+            part = to_bytes(self._last)
+            self._places.append((self._file.seek(0, 2), len(part)))
+            self._file.write(part)
             self._in_file += len(self._last)
             self._last = TaskContributions()
 
@@ -44,9 +45,9 @@ class SpilledCases:
 
     def parts(self) -> Iterator[TaskContributions]:
         """All cases in their order, as many at a time as are in memory."""
-        for start in self._starts:
+        for start, length in self._places:
             self._file.seek(start)
-            part: TaskContributions = pickle.load(self._file)  # noqa: S301  no one else can write
+            part: TaskContributions = from_bytes(self._file.read(length))
             yield part
         if len(self._last):
             yield self._last

@@ -190,6 +190,8 @@ def _share(number: int, score: TaskScore) -> float:
 MAX_LENGTH = 800
 MODELS_SHOWN = 4
 """Models that are kept out, and those with malformed replies, with a statement each."""
+STRICTER_TEST = "the test that decides is stricter than this interval"
+"""Said where the interval (BCa) excludes 0 and the test (max-t, exchanges) does not: STATS §3"""
 MAY_BE_EQUAL = "no number of {}s is promised: the models may be equal"
 TONES_OF_WORDS: Mapping[str, Tone] = {
     "RECOMMENDED": "good",
@@ -257,7 +259,10 @@ def describe_separation(above: ModelDifference, one: str, other: str, unit: str 
         return f"{first} is {gap}{_show_limits(above)} above {second}"
     if abs(above.value) <= TOLERANCE:
         return f"{one} and {other} have the same score"
-    apart = f"{one} and {other} cannot be distinguished ({above.value:+.3f}{_show_limits(above)})"
+    shown = f"{above.value:+.3f}{_show_limits(above)}"
+    if not _has_zero(above):
+        shown += f"; {STRICTER_TEST}"
+    apart = f"{one} and {other} cannot be distinguished ({shown})"
     if above.calls_needed is None or _has_zero(above):
         return f"{apart}; {MAY_BE_EQUAL.format(unit)}"
     needed = round_up_calls(above.calls_needed)

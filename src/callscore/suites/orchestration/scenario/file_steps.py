@@ -35,7 +35,7 @@ _SHORT_KEYS = frozenset({"step_id", "agent", "content", "workflow"})
 _CALL_KEYS = frozenset({"tool", "arguments", "tool_call_result"})
 _CALLS_KEYS = frozenset({"tool_call", "tool_call_result"})
 _REJECTION_KEYS = frozenset({"status", "message", "required_info", "violation"})
-_WORKFLOW = re.compile(r"workflow_[\w-]+[\"']?\s*:\s*\{")
+_WORKFLOW = re.compile(r"(?<![\w-])workflow_[\w-]++[\"']?\s*+:\s*+\{")
 _CONTENT = (
     "expected text, a call {tool, arguments, tool_call_result}, a list of calls, "
     "{tool_call: […], tool_call_result}, or a rejection {status, message}"
