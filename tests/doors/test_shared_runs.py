@@ -162,6 +162,7 @@ def test_paid_replies_of_an_outage_outlive_their_process(tmp_path: Path) -> None
         assert not unwritten(tmp_path)
 
 
+@pytest.mark.slow
 def test_an_outage_with_no_place_for_paid_replies_ends_the_run_with_an_error(
     tmp_path: Path,
 ) -> None:

@@ -19,7 +19,7 @@ SCORE = ("score", CALLS / "cases.jsonl", "--outputs", CALLS / "outputs.jsonl")
     "command",
     [
         (*SCORE, "--verdicts", CALLS / "verdicts.jsonl"),
-        (*SCORE, "--judge", "offline", "--benchmarks", "--all-rows"),
+        (*SCORE, "--verdicts", CALLS / "verdicts.jsonl", "--benchmarks", "--all-rows"),
         ("validate", CALLS / "cases.jsonl"),
         ("judge", "check", "offline"),
         ("run", DEMO / "eval.yaml", "--dry-run"),

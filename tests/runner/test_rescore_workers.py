@@ -63,6 +63,7 @@ def test_no_number_of_processes_changes_a_byte(store: Path, tmp_path: Path) -> N
     assert rescore(store, tmp_path, Workers(2, SIZE)) == one
 
 
+@pytest.mark.slow
 def test_calls_with_benchmarks_and_scenarios_have_the_same_bytes(tmp_path: Path) -> None:
     data = ["sample", scenario_data()]
     folder = run_folder(tmp_path, data=data, benchmarks="all", judge="offline")
