@@ -80,7 +80,7 @@ def test_the_first_and_the_last_screen_are_the_decision(demo: tuple[str, dict[st
     assert any(line.startswith("AGENTS           ") for line in lines[-5:])
 
 
-@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("width", [80, pytest.param(120, marks=pytest.mark.slow)])
 def test_columns_is_honoured_where_the_output_is_no_terminal(width: int, tmp_path: Path) -> None:
     done = run("demo", env={"COLUMNS": str(width)}, cwd=tmp_path)
     card = done.stdout.partition("signature  ")[0].splitlines()

@@ -37,7 +37,7 @@ def run_folder(folder: Path, **keys: object) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=["none", "offline"])
+@pytest.fixture(scope="module", params=["none", pytest.param("offline", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run with or without a judge."""
     return run_folder(tmp_path_factory.mktemp("run"), judge=request.param)
