@@ -13,7 +13,7 @@ import pytest
 
 from callscore.app import score_files
 from callscore.config.score import ScoreConfig
-from callscore.core.blocks import BlockSize
+from callscore.core.blocks import MOST_PARTS, BlockSize
 from callscore.core.measure import Measure
 from callscore.evaluate import intervals, spilled_cases
 from callscore.evaluate.block_scoring import Workers
@@ -29,7 +29,7 @@ from callscore.stats.contributions import (
     count_distinct,
     taken,
 )
-from callscore.stats.matrix import call_matrix, make_units
+from callscore.stats.matrix import call_matrix, call_ranges, make_units
 from callscore.store.disk_list import DiskNumbers
 from random_calls.dataset import make_dataset
 from scored_calls import write_records
@@ -120,6 +120,16 @@ def test_sums_of_cases_in_a_file_have_every_digit_of_those_in_memory(
     in_memory, in_file = (call_matrix({"t": kept}, shape, units) for kept in (whole, spilled))
     assert in_file.place == in_memory.place
     assert in_file.sums.tobytes() == in_memory.sums.tobytes()
+
+
+def test_a_file_is_not_read_more_often_however_many_calls_it_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(matrix, "CALLS_AT_ONCE", 1)
+    whole = filled(range(400))
+    ranges = list(call_ranges(whole, make_units([{"t": whole}])))
+    assert 1 < len(ranges) <= MOST_PARTS
+    assert [key for some in ranges for key in some.keys] == list(range(400))
 
 
 def test_distinct_calls_are_counted_in_ranges_of_their_keys(

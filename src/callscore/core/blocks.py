@@ -26,3 +26,14 @@ class BlockSize(NamedTuple):
 
 BLOCK = BlockSize()
 """4,096 cases; only tests use another size."""
+
+MOST_PARTS = 32
+"""Of what is sorted or counted a part at a time."""
+
+
+def part_size(number: int, at_once: int) -> int:
+    """max(at_once, number / MOST_PARTS)
+
+    Each part is found by reading everything: without a limit, the time would grow with the square.
+    """
+    return max(at_once, -(-number // MOST_PARTS))

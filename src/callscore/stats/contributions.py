@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, overload
 
 import msgspec
 
+from callscore.core.blocks import part_size
 from callscore.core.measure import Measure
 
 if TYPE_CHECKING:
@@ -77,13 +78,13 @@ KEYS_AT_ONCE = 1 << 17
 
 
 def count_distinct(keys: Sequence[CallKeys]) -> int:
-    """The number of distinct calls; of many keys, a range at a time, in constant memory."""
+    """The number of distinct calls; of many keys, a range at a time, in little memory."""
     number = sum(map(len, keys))
     if number <= KEYS_AT_ONCE and "numpy" not in sys.modules:
         return len(set[int]().union(*keys))
     import numpy as np
 
-    ranges = -(-number // KEYS_AT_ONCE)
+    ranges = -(-number // part_size(number, KEYS_AT_ONCE))
     width, distinct = -(-(1 << 64) // max(1, ranges)), 0
     for low in range(0, ranges * width, width):
         first, last = np.uint64(low), np.uint64(min(low + width, 1 << 64) - 1)

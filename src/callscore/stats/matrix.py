@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple, overload
 
+from callscore.core.blocks import part_size
 from callscore.stats.contributions import (
     BLOCKED,
     CALL_BLOCKED,
@@ -207,8 +208,9 @@ def call_ranges(kept: CaseContributions, units: ResamplingUnits) -> Iterator[Tas
     if len(calls) <= CALLS_AT_ONCE:
         yield kept.whole()
         return
-    for first in range(0, len(calls), CALLS_AT_ONCE):
-        low, high = calls[first : first + CALLS_AT_ONCE][[0, -1]]
+    size = part_size(len(calls), CALLS_AT_ONCE)
+    for first in range(0, len(calls), size):
+        low, high = calls[first : first + size][[0, -1]]
         found = TaskContributions()
         for part in kept.parts():
             found.extend(part.within(int(low), int(high)))

@@ -12,6 +12,8 @@ from weakref import finalize
 
 import msgspec
 
+from callscore.core.blocks import part_size
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -165,7 +167,7 @@ def sort_numbers(
 ) -> tuple[DiskNumbers, DiskNumbers]:
     """Keys in ascending order, and the value of each; equal keys keep their order.
 
-    One range of keys after another is sorted, so that memory does not grow with their number; only
+    One range of keys after another is sorted, so that memory hardly grows with their number; only
     tests sort fewer `at_once`.
     """
     import numpy as np
@@ -177,7 +179,7 @@ def sort_numbers(
     in_order, of_each = DiskNumbers(), DiskNumbers()
     lowest = min(int(part.min()) for part in parts(keys))
     highest = max(int(part.max()) for part in parts(keys))
-    ranges = max(1, -(-len(keys) // at_once))
+    ranges = max(1, -(-len(keys) // part_size(len(keys), at_once)))
     width = (highest - lowest) // ranges + 1
     for low in range(lowest, highest + 1, width):
         found = []
