@@ -250,6 +250,16 @@ def test_c141_a_call_that_its_schema_refuses_is_an_error_of_its_own(tmp_path: Pa
     assert "calls[0].guests: expected integer, not str" in details
 
 
+@pytest.mark.parametrize(
+    ("guests", "violations"), [("1" + "0" * 400, 0), ("1e308", 0), ("3.0", 0), ("2.5", 5)]
+)
+def test_c141_an_integer_may_be_of_any_size(tmp_path: Path, guests: str, violations: int) -> None:
+    """One of 400 digits fits no float."""
+    card = score_outputs([without_planner(tmp_path, "m", f'{{"guests": {guests}}}')])
+    errors = card.document("m")["x_extension"]["errors"]
+    assert errors.get("schema_violation", {"count": 0})["count"] == violations
+
+
 def test_c141_a_card_has_latencies_of_steps_and_scenarios_and_its_json_has_none(
     tmp_path: Path,
 ) -> None:

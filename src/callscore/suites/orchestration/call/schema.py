@@ -26,7 +26,12 @@ def _is_number(value: Any) -> bool:
 
 _HAS_TYPE: Mapping[str, Callable[[Any], bool]] = {
     "string": lambda value: isinstance(value, str),
-    "integer": lambda value: _is_number(value) and float.is_integer(value * 1.0),
+    "integer": lambda value: (
+        _is_number(value)
+        and (
+            isinstance(value, int) or value.is_integer()  # no float holds an integer of 400 digits
+        )
+    ),
     "number": _is_number,
     "boolean": lambda value: isinstance(value, bool),
     "array": lambda value: isinstance(value, list),
