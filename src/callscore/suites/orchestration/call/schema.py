@@ -24,14 +24,14 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def _is_integer(value: Any) -> bool:
+    """Whether a number is whole; an integer of 400 digits fits no float."""
+    return _is_number(value) and (isinstance(value, int) or value.is_integer())
+
+
 _HAS_TYPE: Mapping[str, Callable[[Any], bool]] = {
     "string": lambda value: isinstance(value, str),
-    "integer": lambda value: (
-        _is_number(value)
-        and (
-            isinstance(value, int) or value.is_integer()  # no float holds an integer of 400 digits
-        )
-    ),
+    "integer": _is_integer,
     "number": _is_number,
     "boolean": lambda value: isinstance(value, bool),
     "array": lambda value: isinstance(value, list),
